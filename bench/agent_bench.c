@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include "fake.h"
 
 #define HOOKED __attribute__((noinline, noclone, patchable_function_entry(5, 0)))
@@ -55,18 +57,22 @@ static function *const callers[] = { REPEAT64(CALLER_NAME, x) }, *const callers_
 
 static volatile long sink;
 
-static void loop(function *f, long n)
-{
-	long x = 0;
-
-	for (long i = 0; i < n; i++)
-		x = f(x);
-	sink = x;
-}
+/* By direct calls, as programs have them. */
+#define LOOP(f, n)                                                                                                                         \
+	do {                                                                                                                               \
+		long x_ = 0;                                                                                                               \
+                                                                                                                                           \
+		for (long i_ = 0; i_ < (n); i_++)                                                                                          \
+			x_ = f(x_);                                                                                                        \
+		sink = x_;                                                                                                                 \
+	} while (0)
 
 static long run_leaf(bool hooked)
 {
-	loop(hooked ? leaf : leaf_plain, 200000);
+	if (hooked)
+		LOOP(leaf, 200000);
+	else
+		LOOP(leaf_plain, 200000);
 	return 400000;
 }
 
@@ -96,7 +102,10 @@ static long run_deep(bool hooked)
 
 static long run_busy(bool hooked)
 {
-	loop(hooked ? busy : busy_plain, 100000);
+	if (hooked)
+		LOOP(busy, 100000);
+	else
+		LOOP(busy_plain, 100000);
 	return 200000;
 }
 
@@ -113,14 +122,26 @@ static const struct setting {
 	struct fake_detail detail;
 	bool rules; /* 64 in the policy, none of which names what is measured */
 } settings[] = {
-	{ "index", { 0, 0, 0 }, false },
-	{ "+ rules", { 0, 0, 0 }, true },
-	{ "detail", { RING_BYTES / 327680, 128, ADA_DETAIL_CIRCULAR }, false },
-	{ "+ rules", { RING_BYTES / 327680, 128, ADA_DETAIL_CIRCULAR }, true },
-	{ "registers", { RING_BYTES / 196608, 0, ADA_DETAIL_CIRCULAR }, false },
-	{ "in cache", { 2, 128, ADA_DETAIL_CIRCULAR }, false },
+	{ "index", { 0, 0, 0, true }, false },
+	{ "+ rules", { 0, 0, 0, true }, true },
+	{ "detail", { RING_BYTES / ADA_DETAIL_CHUNK_BYTES(128, 0), 128, ADA_DETAIL_CIRCULAR, true }, false },
+	{ "+ rules", { RING_BYTES / ADA_DETAIL_CHUNK_BYTES(128, 0), 128, ADA_DETAIL_CIRCULAR, true }, true },
+	{ "registers", { RING_BYTES / ADA_DETAIL_CHUNK_BYTES(0, 0), 0, ADA_DETAIL_CIRCULAR, true }, false },
+	{ "in cache", { 2, 128, ADA_DETAIL_CIRCULAR, true }, false },
 };
 #define SETTINGS (sizeof settings / sizeof settings[0])
+
+/* Hooks are made for one of the two, and calls are bound for good: each part is a process of its own. */
+static const struct part {
+	const char *name;
+	size_t first, end;
+	bool bound;
+} parts[] = {
+	{ "index", 0, 2, false },
+	{ "index, bound calls", 0, 2, true },
+	{ "detail", 2, SETTINGS, false },
+	{ "detail, bound calls", 2, SETTINGS, true },
+};
 
 static struct ada_shm *setting_make(const struct setting *setting)
 {
@@ -199,48 +220,55 @@ static void floors_run(int at)
 	floors[1][at] = (now_ns() - start) / 400000.;
 }
 
-static void round_run(int at, struct ada_shm *const *segments)
+static void round_run(int at, struct ada_shm *const *segments, struct part part)
 {
 	floors_run(at);
 	for (size_t i = 0; i < WORKLOADS; i++)
 		plain[i][at] = run_timed(i, false);
-	for (size_t s = 0; s < SETTINGS; s++) {
+	for (size_t s = part.first; s < part.end; s++) {
 		fake_use(segments[s]);
 		for (size_t i = 0; i < WORKLOADS; i++)
 			hooked[s][i][at] = run_timed(i, true);
 	}
 }
 
-static void figures_print(int rounds)
+static void figures_print(int rounds, struct part part)
 {
-	double floor_ns[2] = { median(floors[0], rounds), median(floors[1], rounds) };
+	double floor_ns = median(floors[part.first != 0], rounds);
 
-	printf("ns an event, medians of %d rounds; x: times the floor, the same clock reads and stores round a plain call\n", rounds);
-	printf("floor: index %.2f; with detail (records of 320 bytes) %.2f, %+.2f\n", floor_ns[0], floor_ns[1], floor_ns[1] - floor_ns[0]);
-	printf("%-12s %8s", "", "untraced");
-	for (size_t s = 0; s < SETTINGS; s++)
-		printf(s ? " %9s %7s %5s" : " %9s %5s", settings[s].name, s ? "-index" : "x", "x");
+	printf("%s: floor %.2f\n%-12s %8s", part.name, floor_ns, "", "untraced");
+	for (size_t s = part.first; s < part.end; s++)
+		printf(" %9s %5s", settings[s].name, "x");
 	printf("\n");
 	for (size_t i = 0; i < WORKLOADS; i++) {
-		double index = 0;
-
 		printf("%-12s %8.2f", workloads[i].name, median(plain[i], rounds));
-		for (size_t s = 0; s < SETTINGS; s++) {
-			double ns = median(hooked[s][i], rounds), ratio = ns / floor_ns[settings[s].detail.chunks != 0];
+		for (size_t s = part.first; s < part.end; s++) {
+			double ns = median(hooked[s][i], rounds);
 
-			if (s)
-				printf(" %9.2f %+7.2f %5.2f", ns, ns - index, ratio);
-			else
-				printf(" %9.2f %5.2f", index = ns, ratio);
+			printf(" %9.2f %5.2f", ns, ns / floor_ns);
 		}
 		printf("\n");
 	}
+	fflush(stdout);
+}
+
+static void part_run(struct part part, int rounds)
+{
+	extern void *__start___patchable_function_entries[], *__stop___patchable_function_entries[];
+	struct ada_shm *segments[SETTINGS];
+
+	for (size_t s = part.first; s < part.end; s++)
+		segments[s] = setting_make(&settings[s]);
+	fake_hook(__start___patchable_function_entries, __stop___patchable_function_entries);
+	if (part.bound)
+		fake_bind(__start___patchable_function_entries, __stop___patchable_function_entries);
+	for (int round = -2; round < rounds; round++)
+		round_run(round < 0 ? 0 : round, segments, part); /* two to warm up */
+	figures_print(rounds, part);
 }
 
 int main(int count, char **arguments)
 {
-	extern void *__start___patchable_function_entries[], *__stop___patchable_function_entries[];
-	struct ada_shm *segments[SETTINGS];
 	int rounds = count > 1 ? atoi(arguments[1]) : 31;
 	cpu_set_t cpus;
 
@@ -249,11 +277,18 @@ int main(int count, char **arguments)
 	CPU_ZERO(&cpus);
 	CPU_SET(sched_getcpu(), &cpus);
 	sched_setaffinity(0, sizeof cpus, &cpus);
-	for (size_t s = 0; s < SETTINGS; s++)
-		segments[s] = setting_make(&settings[s]);
-	fake_hook(__start___patchable_function_entries, __stop___patchable_function_entries);
-	for (int round = -2; round < rounds; round++)
-		round_run(round < 0 ? 0 : round, segments); /* two to warm up */
-	figures_print(rounds);
+	printf("ns an event, medians of %d rounds; x: times the floor of the same rounds, the same clock reads and stores round a plain call\n"
+	       "(with detail: and stores of 320 bytes)\n",
+	       rounds);
+	fflush(stdout);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		pid_t part = fork();
+
+		if (!part) {
+			part_run(parts[i], rounds);
+			return 0;
+		}
+		waitpid(part, NULL, 0);
+	}
 	return 0;
 }

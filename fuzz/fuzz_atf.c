@@ -5,6 +5,7 @@
 #include <string.h>
 #include "atf/index/index.h"
 #include "memory.h"
+#include "mend_index.h"
 
 #define PATH FUZZ_MEMORY "/index.atf"
 
@@ -36,28 +37,6 @@ static void read_bytes(const uint8_t *bytes, size_t length)
 	atf_index_close(index);
 }
 
-static void count_findings(void *context, const char *check, bool ok, const char *message)
-{
-	assert(ok || message[0]);
-	*(int *)context += !ok;
-}
-
-static void mend_file(void)
-{
-	struct atf_message message;
-	struct atf_index *index;
-	int failed = 0, returned = atf_index_verify(PATH, count_findings, &failed);
-
-	assert(returned == failed);
-	returned = atf_index_recover(PATH, &message);
-	assert(message.text[0]);
-	if (returned == 0) {
-		assert(atf_index_open(&index, PATH, &message) == 0);
-		assert(atf_index_completeness(index) == ATF_COMPLETE);
-		atf_index_close(index);
-	}
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	uint8_t *aligned = malloc(length ? length : 1);
@@ -67,6 +46,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	read_bytes(aligned, length);
 	free(aligned);
 	fuzz_file_put(PATH, bytes, length);
-	mend_file();
+	fuzz_mend_index(PATH);
 	return 0;
 }

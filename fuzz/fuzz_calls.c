@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		begins += event.event_kind == ADA_EVENT_CALL;
 		assert(!ada_calls_feed(&calls, &event, i));
 	}
-	ada_calls_end(&calls);
+	ada_calls_end(&calls, 0);
 	assert(tally.begun == begins && tally.ended == begins && !calls.stack.count && !calls.aside.count);
 	ada_calls_close(&calls);
 	return 0;

@@ -27,7 +27,7 @@ struct agent {
 	uint64_t counter;
 	uint32_t filled; /* chunks written from end to end */
 	struct writer {
-		uint32_t chunk, detail;
+		uint32_t chunk, detail, detail_at;
 		uint64_t seq;
 	} threads[THREADS];
 };
@@ -37,7 +37,7 @@ static void begin_threads(struct agent *agent)
 	for (uint32_t i = 0; i < THREADS; i++) {
 		struct ada_shm_thread *thread = &agent->segment->threads[i];
 
-		agent->threads[i] = (struct writer){ ADA_NONE, ADA_NONE, 0 };
+		agent->threads[i] = (struct writer){ ADA_NONE, ADA_NONE, 0, 0 };
 		thread->thread_id = 1 + i;
 		thread->chunk = ADA_NONE;
 		thread->start_counter = agent->counter;
@@ -71,6 +71,7 @@ static bool open_chunk(struct agent *agent, uint32_t i, bool with_detail)
 		return false;
 	if (with_detail && agent->segment->detail_chunks)
 		writer->detail = take_bit(agent->segment->detail_free_map, agent->segment->detail_chunks);
+	writer->detail_at = ADA_DETAIL_RECORDS_BEGIN;
 	if (detail_of(agent, writer)) {
 		fuzz_touch(detail_of(agent, writer), sizeof(struct ada_detail_chunk));
 		*detail_of(agent, writer) = (struct ada_detail_chunk){ .status = ADA_DETAIL_OPEN,
@@ -115,19 +116,20 @@ static void seal(struct agent *agent, uint32_t i)
 	writer->chunk = writer->detail = ADA_NONE;
 }
 
-static void write_record(const struct agent *agent, const struct writer *writer, uint32_t offset, const struct ada_event *event)
+/* The next record, of so many bytes; beyond the chunk's end none is written. */
+static void write_record(const struct agent *agent, struct writer *writer, const struct ada_event *event, uint32_t kind, uint32_t bytes)
 {
 	struct ada_detail_chunk *chunk = detail_of(agent, writer);
 	struct ada_detail *record;
 
-	if (!chunk)
+	if (!chunk || writer->detail_at + bytes > agent->segment->detail_chunk_bytes)
 		return;
-	record = (struct ada_detail *)((uint8_t *)chunk + (uint64_t)offset * agent->segment->detail_scale);
-	fuzz_touch(record, sizeof *record);
-	*record = (struct ada_detail){ .counter = event->timestamp_ns,
-				       .function_id = event->function_id,
-				       .kind = event->event_kind,
-				       .stack_size = (uint16_t)agent->segment->detail_room };
+	record = (struct ada_detail *)((uint8_t *)chunk + writer->detail_at);
+	fuzz_touch(record, bytes);
+	memset(record, 0, bytes);
+	record->counter = event->timestamp_ns;
+	record->meta = ADA_DETAIL_META(kind, bytes) | event->function_id;
+	writer->detail_at += bytes;
 }
 
 /* What the agent believes of its chunk may have been overwritten: then it writes elsewhere in it, never outside. */
@@ -140,7 +142,7 @@ static void write_events(struct agent *agent, uint32_t i, uint32_t count, bool w
 		return;
 	chunk = ada_segment_chunk(agent->segment, writer->chunk);
 	while (count--) {
-		uint32_t offset = (uint32_t)chunk->commit & (ADA_CHUNK_BYTES - 32);
+		uint32_t offset = ada_chunk_end(chunk) & (ADA_CHUNK_BYTES - 32);
 		struct ada_event *event = (struct ada_event *)((uint8_t *)chunk + offset);
 
 		if (offset < ADA_CHUNK_HEADER_BYTES) { /* full */
@@ -150,10 +152,9 @@ static void write_events(struct agent *agent, uint32_t i, uint32_t count, bool w
 		fuzz_touch(event, sizeof *event);
 		*event = (struct ada_event){ .timestamp_ns = agent->counter++,
 					     .function_id = count,
-					     .thread_id = 1 + i,
 					     .event_kind = count % 2 ? ADA_EVENT_CALL : ADA_EVENT_RETURN,
 					     .detail_seq = writer->detail == ADA_NONE ? ADA_NO_DETAIL : 0 };
-		write_record(agent, writer, offset, event);
+		write_record(agent, writer, event, event->event_kind, ADA_DETAIL_CALL_BYTES + agent->segment->detail_room);
 		chunk->commit = offset + 32 == ADA_CHUNK_BYTES ? 0 : offset + 32;
 		writer->seq++;
 		if (!chunk->commit) {
@@ -172,6 +173,8 @@ static void skip_events(struct agent *agent, uint32_t i, bool with_detail)
 	if (writer->chunk == ADA_NONE && !open_chunk(agent, i, with_detail))
 		return;
 	ada_segment_chunk(agent->segment, writer->chunk)->commit = ADA_CHUNK_BYTES - 8 * sizeof(struct ada_event);
+	for (uint32_t n = 0; n < ADA_CHUNK_EVENTS - 8; n++)
+		write_record(agent, writer, &(struct ada_event){ .timestamp_ns = agent->counter }, 0, ADA_DETAIL_NONE_BYTES);
 	writer->seq += ADA_CHUNK_EVENTS - 8;
 }
 

@@ -41,7 +41,7 @@ static void check_rule(const struct ada_trigger *trigger)
 		assert(!(rule.flags & ADA_RULE_GLOBAL) == (trigger->patterns.count != 0));
 	}
 	for (size_t i = 0; i < sizeof mangled / sizeof *mangled; i++) {
-		ada_names_open(&names, mangled[i]);
+		ada_names_open(&names, mangled[i], NULL);
 		ada_trigger_matches(trigger, &names);
 		ada_names_close(&names);
 	}

@@ -187,7 +187,11 @@ WRAP(int, getsockopt, (int fd, int level, int name, void *value, socklen_t *leng
 {
 	if (!end_of(fd))
 		return __real_getsockopt(fd, level, name, value, length);
-	assert(level == SOL_SOCKET && name == SO_PEERCRED && *length == sizeof(struct ucred));
+	if (level == SOL_SOCKET && name != SO_PEERCRED) { /* SO_PEERPIDFD: as old kernels */
+		errno = ENOPROTOOPT;
+		return -1;
+	}
+	assert(level == SOL_SOCKET && *length == sizeof(struct ucred));
 	*(struct ucred *)value = (struct ucred){ .pid = getpid(), .uid = getuid(), .gid = getgid() };
 	return 0;
 }

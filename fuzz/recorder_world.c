@@ -304,10 +304,11 @@ struct ada_recorder *fuzz_recorder_begin(const char *const *rules)
 struct ada_provider *fuzz_provider(struct ada_recorder *of)
 {
 	struct ada_provider *provider;
+	struct ada_newcomer newcomer = { .pid = getpid(), .thread_id = getpid(), .parent_pid = 1, .pidfd = -1 };
 	struct ada_error error = { "" };
 	int agent_fd;
 
-	assert(!ada_provider_start(&provider, of, getpid(), getpid(), 1, NULL, &agent_fd, &error));
+	assert(!ada_provider_start(&provider, of, &newcomer, &agent_fd, &error));
 	close(agent_fd);
 	assert(!ada_policy_provider(of->policy, provider, NULL));
 	return provider;

@@ -62,7 +62,8 @@ struct atf_sink {
 	int (*open)(struct atf_sink *sink, const char *path);	      /* fd or -errno; a new file, 0600, read-write */
 	int (*write)(struct atf_sink *sink, struct atf_block *block); /* 0, or -errno and the block was not taken */
 	/* Returns when at least one more block of fd is done; called only where one is in flight. 0, or -errno where
-	 * the sink itself is broken (a block's own failure goes to atf_block_done). */
+	 * the sink itself is broken (a block's own failure goes to atf_block_done). -EAGAIN: none will be done soon; then the
+	 * writer's function fails with errno EAGAIN, has done nothing, and may be called again later. */
 	int (*wait)(struct atf_sink *sink, int fd);
 	/* All blocks of fd are done. Makes the file durable if asked and closes it, at once or later. 0 or -errno. */
 	int (*close)(struct atf_sink *sink, int fd, bool sync);
@@ -73,6 +74,8 @@ struct atf_sink {
 	 * failed. */
 	uint8_t *(*take)(struct atf_sink *sink, uint64_t owner, off_t offset, size_t *bytes);
 	void (*give)(struct atf_sink *sink, uint8_t *bytes);
+	/* Header and footer couldn't be written (-errno). True: close fails with errno EAGAIN, and may be called again. NULL: never */
+	bool (*later)(struct atf_sink *sink, int error);
 };
 void atf_block_done(struct atf_block *block, int error); /* error: 0 or -errno; the block stays the writer's */
 
@@ -88,11 +91,15 @@ struct atf_index_options {
 };
 /* DIRECTORY/index.atf, index.1.atf, ...: -ATF_ERROR_RANGE where it doesn't fit. */
 int atf_index_path(char *path, size_t size, const char *directory, uint32_t segment);
+/* The same of a packed segment: DIRECTORY/index.atp, index.1.atp, ... */
+int atf_packed_path(char *path, size_t size, const char *directory, uint32_t segment);
+/* Whichever of both is there, the plain one where both are, and where none is. */
+int atf_index_find(char *path, size_t size, const char *directory, uint32_t segment);
 /* Writers return -ATF_ERROR_FULL where the segment has no room for even one more event: close it, open the next. Once a
  * write has failed, everything returns -ATF_ERROR_SYSTEM with that errno; close then frees and leaves no footer. */
 int atf_index_writer_open(struct atf_index_writer **writer, const char *path, const struct atf_index_options *options);
 /* Appends events as they are (time in ns already). Times must not fall; a lower one is raised to the one before it.
- * All or nothing: ATF_ERROR_FULL where not all of them have room. */
+ * All or nothing: ATF_ERROR_FULL where not all of them have room. Only where the sink can't now (EAGAIN) some may be in: count says. */
 int atf_index_writer_append(struct atf_index_writer *writer, const struct ada_event *events, size_t count);
 /* The place of up to `count` next events, which the caller fills and then commits: saves a copy. On success 1 <= *room <= count. Nothing
  * is appended before the commit; times are raised as in append. */
@@ -109,7 +116,10 @@ uint64_t atf_index_writer_time_max_ns(const struct atf_index_writer *writer); /*
 int atf_index_writer_close(struct atf_index_writer *writer, bool has_detail); /* footer, header, fsync; and frees */
 void atf_index_writer_abandon(struct atf_index_writer *writer);		      /* flushes and frees, leaves no footer */
 
-/* --- reader: one index file, mapped, or read where it is small ---------------------------------------------------- */
+/* --- reader: one index file, mapped, or read where it is small --------------------------------------------------------
+ * A packed file (index.N.atp) is read like a plain one: its header is given as the plain file's, its events are decoded block by block as
+ * they are asked for. A block's events stay where they are until the thread that asked for them has asked for four other blocks of the
+ * file, or releases them. A block that is damaged reads as LOST events of one event each; verify says so. */
 struct atf_index;
 enum atf_completeness {
 	ATF_COMPLETE,  /* header and footer agree with each other and with the size */
@@ -123,7 +133,10 @@ void atf_index_close(struct atf_index *index);
 enum atf_completeness atf_index_completeness(const struct atf_index *index);
 const AtfIndexHeader *atf_index_header(const struct atf_index *index);
 uint64_t atf_index_count(const struct atf_index *index);
-const struct ada_event *atf_index_events(const struct atf_index *index); /* count of them; O(1) by index_seq */
+/* All of them; O(1) by index_seq. Of a packed file this decodes all into memory (NULL: there is not so much), where they stay. */
+const struct ada_event *atf_index_events(const struct atf_index *index);
+/* Whether this address lies in the mapping of the file: where reading it failed. */
+bool atf_index_maps(const struct atf_index *index, uintptr_t address);
 int atf_index_get(const struct atf_index *index, uint64_t index_seq, struct ada_event *event);
 /* First index_seq whose time is >= ns (count where none is): binary search. */
 uint64_t atf_index_lower_bound(const struct atf_index *index, uint64_t ns);
@@ -147,8 +160,8 @@ const struct atf_index *atf_thread_segment(const struct atf_thread *thread, uint
 uint64_t atf_thread_count(const struct atf_thread *thread);
 const struct ada_event *atf_thread_get(const struct atf_thread *thread, uint64_t position); /* NULL out of range */
 uint64_t atf_thread_lower_bound(const struct atf_thread *thread, uint64_t ns);
-/* For reading many events: those from `position` on that lie side by side in memory, *count of them up to the end of their segment; NULL,
- * 0 behind the last. */
+/* For reading many events: those from `position` on that lie side by side in memory, *count of them up to the end of their segment, or
+ * packed block; NULL, 0 behind the last. */
 const struct ada_event *atf_thread_run(const struct atf_thread *thread, uint64_t position, uint64_t *count);
 /* Lets the pages of events [from, to), and what the kernel has mapped around them, leave this process's memory (they stay in the page
  * cache, and come back when read): keeps a long scan small. Safe beside other readers of the same thread. */
@@ -162,7 +175,7 @@ void atf_thread_release(const struct atf_thread *thread, uint64_t from, uint64_t
 struct atf_books {
 	uint64_t event_count; /* records in its files, of all kinds */
 	uint64_t calls, ends; /* of them: CALLs; RETURNs and EXCEPTIONs */
-	uint64_t others;      /* of them: what is no call and no end, the LOST ones among them (kinds above 3) */
+	uint64_t others;      /* of them: what is no call and no end (kinds above 3): LOST, OBJECT, RECORDER */
 	uint64_t torn;	      /* of them: never written whole (kind 0). 0 in all that ada finished or recovered */
 	uint64_t gaps, told;  /* the LOST ones, and how many events they stand for */
 	uint64_t aged;	      /* as given */
@@ -170,8 +183,7 @@ struct atf_books {
 	uint64_t captured;
 };
 #define ATF_BOOKS_UNKNOWN UINT64_MAX
-/* Reads the whole thread once; NULL: a thread without files. aged, lost: what the manifest counts (index_lane.aged is a process's,
- * threads[].lost). lost is ATF_BOOKS_UNKNOWN where no manifest says how many: then the LOST records tell. */
+/* Reads the whole thread once; NULL: a thread without files. aged, lost: what the manifest counts (threads[].aged, threads[].lost). lost is ATF_BOOKS_UNKNOWN where no manifest says how many: then the LOST records tell. */
 void atf_thread_books(const struct atf_thread *thread, uint64_t aged, uint64_t lost, struct atf_books *books);
 
 /* --- merge: many threads in time order. Ties go to the lower thread number, so the order is always the same. ------ */

@@ -21,7 +21,8 @@ for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
-from harness import Ada  # noqa: E402  (the path is set above)
+import harness  # noqa: E402  (the path is set above)
+from harness import Ada  # noqa: E402
 
 
 def pytest_addoption(parser):
@@ -32,12 +33,23 @@ def pytest_addoption(parser):
                      "every round of what is otherwise repeated less often (rounds), no --sample")
     parser.addoption("--strict-needs", action="store_true", help="a package that is absent is a failure, not a skip")
     parser.addoption("--no-traces", action="store_true", help="leave out the tests that trace a program (pytest.mark.traces)")
-    parser.addoption("--trace-option", action="append", default=[], metavar="OPTION", help="tests/programs: for each `ada trace`, too")
+    parser.addoption("--trace-option", action="append", default=[], metavar="OPTION", help="tests/programs and real: for each `ada trace`, too")
+    parser.addoption("--storm", metavar="US", help="tests/programs: a signal every so many microseconds, without ada and with it. "
+                     "With --all-variants: 100 rounds, of one in 25 cases each")
     parser.addoption("--sample", type=int, default=1, metavar="N", help="run one in N cases of each test, among them its first")
+
+
+def plain_library(build):
+    """libatf.so, for this process: a sanitized one wants to be loaded first, so that a sanitized build takes the plain build's."""
+    own = build / "src" / "atf" / "libatf.so"
+    if not own.exists() or b"__asan_init" not in own.read_bytes():
+        return own
+    return build.parent / os.environ.get("BUILD", "build") / "src" / "atf" / "libatf.so"
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "traces: traces a program, with the agent")
+    harness.LIBATF = plain_library(pathlib.Path(config.getoption("--build-dir")).resolve())
     config.addinivalue_line("markers", "shares: of --sample=N takes its part itself, in each of its cases")
 
 

@@ -2,6 +2,7 @@
 
 Every run has a time limit and its own process group, so that a hang is a failure and leaves nothing behind.
 """
+import ctypes
 import json
 import os
 import pathlib
@@ -19,6 +20,9 @@ EVENT = struct.Struct("<QQIIII")        # abi/record.h: time, function, thread, 
 CALL, RETURN, EXCEPTION, LOST = 1, 2, 3, 4
 HEADER_BYTES = 64
 KEPT, KEPT_BYTES = 3, 1 << 30           # failed recordings beside the command under test: so many, of so many bytes each
+
+LIBATF = None                           # the library's path: conftest.py says it
+FOOTER_MAGIC = b"2ITA"
 
 # Before a command: in a user namespace that allows no other, where ada gets no tmpfs of its own, and shared memory is in /dev/shm.
 NO_OWN_MEMORY = ("/usr/bin/unshare", "-r", "/bin/sh", "-c", 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"', "sh")
@@ -38,6 +42,34 @@ def skip_unless_possible(before):
     tried = subprocess.run([*before, "/bin/true"], capture_output=True, text=True)
     if tried.returncode:
         pytest.skip("needs namespaces: " + tried.stderr.strip())
+
+
+def index_files(thread):
+    """A thread directory's segments in order, plain or packed."""
+    def number(path):
+        parts = path.name.split(".")
+        return int(parts[1]) if len(parts) == 3 else 0
+    return sorted([*thread.glob("index*.atf"), *thread.glob("index*.atp")], key=number)
+
+
+def unpacked(path):
+    """The bytes of a packed segment as its plain one would have them, by libatf: the footer has nothing but its magic, and is missing where
+    the packed one is. Of a copy: one that is being recorded becomes shorter when it is finished."""
+    with tempfile.NamedTemporaryFile(suffix=path.suffix) as copy:
+        copy.write(path.read_bytes())
+        copy.flush()
+        return unpacked_copy(pathlib.Path(copy.name)) if copy.tell() else bytes(HEADER_BYTES)
+
+
+def unpacked_copy(path):
+    library, index, message = ctypes.CDLL(str(LIBATF)), ctypes.c_void_p(), ctypes.create_string_buffer(256)
+    library.atf_index_events.restype, library.atf_index_count.restype = ctypes.c_void_p, ctypes.c_uint64
+    status = library.atf_index_open(ctypes.byref(index), bytes(path), message)
+    assert status == 0, f"{path}: {message.value}"
+    events = ctypes.string_at(library.atf_index_events(index), EVENT.size * library.atf_index_count(index))
+    complete = library.atf_index_completeness(index) == 0
+    library.atf_index_close(index)
+    return bytes(HEADER_BYTES) + events + (FOOTER_MAGIC.ljust(64, bytes(1)) if complete else b"")
 
 
 @dataclass
@@ -76,6 +108,12 @@ def shell_status(status):
     return 128 - status if status < 0 else status
 
 
+def of_rules(options):
+    """The options of a recording, whose rules, where it has any, are all the rules that there are."""
+    given = any(str(option).startswith("--trigger") for option in options)
+    return [*options, "--no-default-triggers"] if given else [*options]
+
+
 class Ada:
     """The command under test."""
 
@@ -88,7 +126,7 @@ class Ada:
 
     def trace(self, output, argv, *trace_options, **options):
         """Records argv below the directory `output`; ada itself stays silent."""
-        return self("trace", "--quiet", f"--output={output}", *trace_options, "--", *argv, **options)
+        return self("trace", "--quiet", f"--output={output}", *of_rules(trace_options), "--", *argv, **options)
 
     def rows(self, command, session, *arguments):
         """The rows that a reading command prints as JSON."""
@@ -121,12 +159,9 @@ class Session:
     @staticmethod
     def events(thread):
         """All events of a thread directory, over its segments in order."""
-        def number(path):
-            parts = path.name.split(".")
-            return int(parts[1]) if len(parts) == 3 else 0
-        for segment in sorted(thread.glob("index*.atf"), key=number):
-            data = segment.read_bytes()
-            footer = data.rfind(b"2ITA", max(HEADER_BYTES, len(data) - 64))
+        for segment in index_files(thread):
+            data = unpacked(segment) if segment.suffix == ".atp" else segment.read_bytes()
+            footer = data.rfind(FOOTER_MAGIC, max(HEADER_BYTES, len(data) - 64))
             end = footer if footer > 0 else len(data)
             yield from EVENT.iter_unpack(data[HEADER_BYTES:end - (end - HEADER_BYTES) % EVENT.size])
 
@@ -187,7 +222,7 @@ def check_recording(ada, output, states=("complete",)):
         assert manifest["finalized"] is True, f"{name} is not finalized"
         state = manifest["recording"]
         assert state["state"] in states and state["internalErrors"] == 0, f"{name}: {state}"
-    result = ada("verify", session.path)
+    result = ada("verify", session.path, timeout=240)
     if result.status:
         report = result.stdout.decode()
         windows = "\n".join(windows_named(session, report))

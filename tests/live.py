@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 
-from harness import Session
+from harness import Session, of_rules
 
 LINE_S, END_S = 20, 120
 
@@ -17,7 +17,7 @@ class Live:
 
     def __init__(self, ada, output, argv, *options, before=()):
         self.ada, self.output = ada, output
-        command = [*before, ada.path, "trace", "--quiet", f"--output={output}", *options, "--", *argv]
+        command = [*before, ada.path, "trace", "--quiet", f"--output={output}", *of_rules(options), "--", *argv]
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, start_new_session=True)
         try:

@@ -1,13 +1,13 @@
-"""Processes of a session with their detail and windows, read without any code of ada's, and what holds for every one of them
+"""Processes of a session with their detail and windows, read without any code of ada's (but that packed segments are unpacked), and what holds for every one of them
 (docs/format.md)."""
 import bisect
 import json
 import mmap
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from harness import CALL, EVENT, HEADER_BYTES, RETURN
+from harness import CALL, EVENT, FOOTER_MAGIC, HEADER_BYTES, RETURN, unpacked
 
 NONE = 2**32 - 1
 DETAIL_HEADER = struct.Struct("<4sBBBBIIIIQQQQQ")
@@ -60,13 +60,18 @@ class Thread:
 
     @property
     def events(self):
-        """Of a thread with one segment."""
-        (events, _), = self.segments or [([], None)]
-        return events
+        """Of all its segments, numbered through: where a disk was slow there are two."""
+        parts = [events for events, _ in self.segments]
+        return parts[0] if len(parts) == 1 else Joined(parts)
+
+    def start(self, segment):
+        """The number of its first event."""
+        return sum(len(events) for events, _ in self.segments[:segment])
 
     @property
     def details(self):
-        return [r for _, d in self.segments if d for r in d.records]
+        """Numbered as the events."""
+        return [replace(r, index_seq=r.index_seq + self.start(i)) for i, (_, d) in enumerate(self.segments) if d for r in d.records]
 
     @property
     def detail_count(self):
@@ -100,9 +105,12 @@ class Events:
     """The events of an index file, mapped: what isn't looked at is never read."""
 
     def __init__(self, path):
-        with path.open("rb") as file:
-            self.data = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-        assert self.data[-64:-60] == b"2ITA", f"{path}: no footer"
+        if path.suffix == ".atp":
+            self.data = unpacked(path)
+        else:
+            with path.open("rb") as file:
+                self.data = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        assert self.data[-64:-60] == FOOTER_MAGIC, f"{path}: no footer"
         self.count = (len(self.data) - 2 * HEADER_BYTES) // EVENT.size
 
     def __len__(self):
@@ -130,6 +138,14 @@ class Events:
         return near if len(near) == len(positions) else [near[position - first] for position in positions]
 
 
+class Joined(Events):
+    """The events of several files."""
+
+    def __init__(self, parts):
+        self.data = bytes(HEADER_BYTES) + b"".join(part.data[HEADER_BYTES:-HEADER_BYTES] for part in parts)
+        self.count = sum(len(part) for part in parts)
+
+
 class Process:
     """A pid directory: manifest, threads, names of functions."""
 
@@ -138,6 +154,8 @@ class Process:
         self.manifest = json.loads((path / "manifest.json").read_text())
         self.windows = self.manifest["detail_lane"]["windows"]
         self.threads = [self.thread(t) for t in self.manifest["threads"]]
+        for mark in (mark for window in self.windows for mark in window["marks"] if mark["segment"]):
+            mark["indexSeq"] += self.threads[mark["thread"]].start(mark["segment"])
         self.names = {}
         for module in self.manifest["modules"]:
             if not module["symbols"]:
@@ -149,7 +167,7 @@ class Process:
     def thread(self, entry):
         directory, segments = self.path / entry["directory"], []
         for segment in entry["segments"]:
-            file = directory / segment["file"].replace("index", "detail")
+            file = directory / segment["file"].replace("index", "detail").replace(".atp", ".atf")
             segments.append((Events(directory / segment["file"]), read_detail(file) if file.exists() else None))
         return Thread(entry["id"], entry["tid"], segments)
 
@@ -157,7 +175,7 @@ class Process:
         return {i for i, n in self.names.items() if n.partition("@")[0] == name}
 
     def find(self, name, kind=CALL):
-        """(thread, index_seq in the first segment, event) of each event of that function, by time."""
+        """(thread, number among its events, event) of each event of that function, by time."""
         ids, found = self.ids(name), []
         for thread in self.threads:
             found += [(thread, seq, e) for seq, e in enumerate(thread.events) if e[1] in ids and e[3] == kind]

@@ -25,6 +25,10 @@
  * behind the note leaves the chunk's events below next_seq in the block or in the file. So no event is lost and none comes twice. A block
  * that was taken is free only when its bytes are in the file, so the file that a note describes is the file on the disk with all blocks
  * of that thread and segment laid over it, cut behind segment_events.
+ *
+ * A packed segment's blocks of the file are written behind the note that counts their events, so its file never holds more than
+ * segment_events, in its whole blocks; the EVENTS blocks hold those behind, and maybe some that the file has as well. No two of them have
+ * the same event below segment_events: a run that ends early says so in `bytes` before the next one is taken.
  */
 #ifndef ADA_ABI_ARENA_H
 #define ADA_ABI_ARENA_H
@@ -34,7 +38,7 @@
 #include "abi/wire.h"
 
 #define ADA_ARENA_MAGIC "ADAARENA"
-#define ADA_ARENA_VERSION 1u
+#define ADA_ARENA_VERSION 3u
 #define ADA_ARENA_HEADER_BYTES 4096u
 /* Of the tables, where addresses aren't limited: the header says how many there are */
 #define ADA_ARENA_PROVIDERS_MAX 65536u /* providers with a higher number have no note: recovery has only what is on the disk */
@@ -75,10 +79,12 @@ struct ada_arena_provider {
 	/* What the segment was laid out from (recorder/index/segment.h): the traced program can write the segment's own header */
 	uint64_t index_bytes, detail_bytes; /* detail_bytes 0: no detail lane */
 	uint32_t stack_bytes;
-	uint32_t detail_mode; /* enum ada_detail_mode */
-	uint32_t no_small;    /* 1: no small chunks */
+	uint32_t detail_mode;	  /* enum ada_detail_mode */
+	uint32_t no_small;	  /* 1: no small chunks */
+	uint32_t ready;		  /* number of the ready segment that it took (abi/ready.h), whose file may still be named so; 0: none */
+	uint32_t stack_at_return; /* 1: not at the call alone */
 	uint32_t reserved0;
-	uint64_t reserved[5];
+	uint64_t reserved[4];
 };
 static_assert(sizeof(struct ada_arena_provider) == 128, "arena provider");
 
@@ -86,6 +92,7 @@ enum ada_arena_lane_flag {
 	ADA_ARENA_LANE_CLOSED = 1,     /* the thread is over, and its last file has its footer */
 	ADA_ARENA_LANE_GIVEN_BACK = 2, /* another thread may have the entry of the thread table: `last` has what it said */
 	ADA_ARENA_LANE_DETAIL = 4,     /* the segment has a detail file */
+	ADA_ARENA_LANE_PACKED = 8,     /* the segment is an index.SEGMENT.atp */
 };
 /* The fields of struct ada_lane (recorder/index/lane.h), where they have the same name. */
 struct ada_arena_lane_state {
@@ -94,7 +101,7 @@ struct ada_arena_lane_state {
 	uint64_t last_ns;			 /* no event comes before it */
 	uint64_t captured;			 /* the next event with detail in this segment has this detail_seq */
 	uint64_t stretch_seq, stretch_index_seq; /* from this event on seq less index_seq is constant, in this segment */
-	uint32_t segment;			 /* index.SEGMENT.atf, the last one; ADA_NONE: there is none */
+	uint32_t segment;			 /* index.SEGMENT.atf or .atp, the last one; ADA_NONE: there is none */
 	uint32_t segment_events; /* how many of its records count. Unless CLOSED the file has no footer, or one that counts for nothing */
 	uint32_t flags;		 /* enum ada_arena_lane_flag */
 	uint32_t thread_id;
@@ -120,17 +127,17 @@ static_assert(sizeof(struct ada_arena_lane) == 512, "arena lane");
 static_assert(offsetof(struct ada_arena_lane, slots) == 64, "arena lane slots");
 
 enum ada_arena_kind {
-	/* Reserved beside it: a block of packed events, whose size in the file is not that in memory. It will count `events` */
-	ADA_ARENA_PLAIN = 1, /* the file's bytes, from `offset` on */
+	ADA_ARENA_PLAIN = 1,  /* the file's bytes, from `offset` on */
+	ADA_ARENA_EVENTS = 2, /* of a packed segment: events, `offset` bytes behind its first one unpacked */
 };
 struct ada_arena_block {
 	uint32_t taken; /* 1: its bytes may not be in the file yet (atomic, set last, cleared first) */
 	uint32_t kind;	/* enum ada_arena_kind */
 	uint32_t lane;	/* number of the note */
 	uint32_t segment;
-	uint64_t offset; /* in the file, of its first byte: a multiple of 4096 */
-	uint32_t bytes;	 /* so many bytes of the file at most; all of them have memory. The first blocks of a file are small */
-	uint32_t events; /* not of PLAIN: there segment_events says what counts */
+	uint64_t offset; /* in the file, of its first byte: a multiple of 4096. Of EVENTS: a multiple of 32 */
+	uint32_t bytes;	 /* so many bytes of the file, or of events, at most; all have memory. The first blocks of a file are small */
+	uint32_t reserved;
 };
 static_assert(sizeof(struct ada_arena_block) == 32, "arena block");
 
@@ -145,6 +152,8 @@ struct ada_arena {
 	uint32_t recorder_pid;
 	uint32_t index_mode;	 /* enum ada_index_mode */
 	uint64_t segment_events; /* events of a file at most, as asked; 0: as many as it can have */
+	/* The layout of segments that lie ready, before there are any; else NO_PROVIDER. Nothing else of it counts */
+	struct ada_arena_provider ready;
 	/* What follows changes */
 	uint32_t state __attribute__((aligned(64))); /* enum ada_arena_state (atomic) */
 	uint32_t providers_used;		     /* notes from here on were never used (atomic) */

@@ -1,25 +1,32 @@
 /* The detail lane in shared memory: registers and stack of each event, kept for the moments that matter (files: abi/file.h).
  *
- * Lockstep. A thread takes a detail chunk together with its index chunk, and the record of the event at offset o of the
- * index chunk lies at detail_scale * o of the detail chunk. So the index lane's commit word commits both, and the record needs
- * no number of its own. detail_scale * 32 bytes are a multiple of 64: a record shares no cache line.
+ * A thread takes a detail chunk together with its index chunk, and seals both together, as soon as one of them is full. The chunk's nth
+ * record is of the index chunk's nth event. Records lie one behind the other, each as long as its event needs. Where the next one goes is
+ * part of the index lane's commit word (agent/core/layout.h), so one store commits both.
  *
- *   detail chunk   0        64       scale * 64                                        scale * 32768
- *                  +--------+--------+-----------+-----------+--         --+-----------+
- *                  | header | unused | record 0  | record 1  |             | record    |
- *                  +--------+--------+-----------+-----------+--         --+-----------+
+ *   detail chunk   0        64
+ *                  +--------+----------+-----+--------------------+----------+--      --+------+-------------------+
+ *                  | header | record 0 | 1   | record 2           | record 3 |          |      | never a record's  |
+ *                  +--------+----------+-----+--------------------+----------+--      --+------+-------------------+
  *
- * A small index chunk has a small detail chunk. As its events begin at ADA_SMALL_BEHIND + 64, offsets are reckoned from detail_scale *
- * ADA_SMALL_BEHIND before the detail chunk's start. Where no small one is free, an ordinary one takes its place, filled as far as a small
- * one would be.
+ * A small index chunk has a small detail chunk. Where no small one is free, an ordinary one takes its place, filled as far as a small one
+ * would be.
  *
- *   record         0         8            16   24   32   40     44           46      48    112           112 + room
- *                  +---------+------------+----+----+----+------+------------+-------+-----+-------------+--------------+
- *                  | counter | function   | lr | fp | sp | kind | stack_size | flags | x[8]| stack, room | vectors[8]   |
- *                  +---------+------------+----+----+----+------+------------+-------+-----+-------------+--------------+
- *   room = detail_stack_bytes. kind 0: this event (LOST, a frame closed out of order) has no detail; nothing else is valid.
- *   CALL:   x = rdi rsi rdx rcx r8 r9 rax r10; vectors = low halves of xmm0 to 7 (flag)
- *   RETURN: x[0..3] = rax rdx xmm0 xmm1 (low halves); x[4..7] and vectors are not written, whatever lies there
+ *   record         0         8      16   24   32   40         48      (return: 80)  112            (176)
+ *                  +---------+------+----+----+----+----------+-------+-------------+--------------+--------------------+
+ *                  | counter | meta | lr | fp | sp | reserved | x[4]  | x[4..7]     | (vectors[8]) | (the stack's bytes)|
+ *                  +---------+------+----+----+----+----------+-------+-------------+--------------+--------------------+
+ *                                  calls and returns                 calls         flag VECTORS   as the size says
+ *
+ *   meta           63     56 55        49   48   47        46  44 43                              0
+ *                  +--------+-----------+------+---------+------+----------------------------------+
+ *                  | size   | 0         | HALF | VECTORS | kind | function_id                      |
+ *                  +--------+-----------+------+---------+------+----------------------------------+
+ *   size: of the whole record, in units of 16 bytes. HALF: the last 8 of the stack's bytes aren't there.
+ *   kind 0: this event (LOST, a frame closed out of order) has no detail; the record ends behind meta, and only its size is valid.
+ *   CALL:   x = rdi rsi rdx rcx r8 r9 rax r10; vectors = low halves of xmm0 to 7
+ *   RETURN: x = rax rdx xmm0 xmm1 (low halves); the stack's bytes are there where all returns shall have them, or rax points to one of
+ *           them: results in memory are there
  *   lr = return address, fp = rbp, sp = address of the return slot; the stack's bytes begin behind the slot (sp + 8)
  *
  * The event in the index ring has detail_seq ADA_NO_DETAIL where its record has kind 0 or there is no detail chunk.
@@ -46,42 +53,101 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "abi/atomic.h"
+#include "abi/record.h"
 
 #define ADA_DETAIL_STACK_MAX 256u
 #define ADA_DETAIL_BUFFER_MIN (4u << 20)
 #define ADA_DETAIL_BUFFER_MAX (64ull << 30)
-#define ADA_DETAIL_FLAG_VECTORS 1u /* in the file, too: abi/file.h */
 
 enum ada_detail_mode { ADA_DETAIL_CIRCULAR = 0, ADA_DETAIL_ONESHOT = 1, ADA_DETAIL_STREAMING = 2 };
 
 struct ada_detail {
 	uint64_t counter;
-	uint64_t function_id;
-	uint64_t lr, fp, sp;
-	uint32_t kind;	     /* enum ada_event_kind: CALL or RETURN; 0: none */
-	uint16_t stack_size; /* bytes captured: at most room; less where the stack's end is near */
-	uint16_t flags;	     /* ADA_DETAIL_FLAG_* */
-	uint64_t x[8];
-	uint8_t stack[]; /* room, then uint64_t vectors[8] */
+	uint64_t meta;
+	uint64_t lr, fp, sp; /* from here on only of a CALL or a RETURN */
+	uint64_t reserved;
+	uint64_t x[];
 };
-static_assert(sizeof(struct ada_detail) == 112, "detail record");
-static_assert(offsetof(struct ada_detail, kind) == 40, "kind, stack_size and flags are one word");
+#define ADA_DETAIL_UNIT 16u
+#define ADA_DETAIL_FUNCTION_BITS 44 /* 12 of the module, 32 of the symbol */
+#define ADA_DETAIL_KIND_SHIFT 44
+#define ADA_DETAIL_VECTORS (1ull << 47)
+#define ADA_DETAIL_HALF (1ull << 48)
+#define ADA_DETAIL_SIZE_SHIFT 56
+#define ADA_DETAIL_VECTOR_BYTES 64u
+#define ADA_DETAIL_NONE_BYTES 16u
+#define ADA_DETAIL_CALL_BYTES 112u   /* without vectors and stack */
+#define ADA_DETAIL_RETURN_BYTES 80u  /* without stack */
+#define ADA_DETAIL_RECORDS_BEGIN 64u /* in a chunk */
+static_assert(offsetof(struct ada_detail, x) == 48, "detail record");
+static_assert(offsetof(struct ada_detail, x) + 8 * sizeof(uint64_t) == ADA_DETAIL_CALL_BYTES, "call");
+static_assert(offsetof(struct ada_detail, x) + 4 * sizeof(uint64_t) == ADA_DETAIL_RETURN_BYTES, "return");
 
-/* For a lane that captures `stack` bytes: ROOM rounds them up to 16, SCALE is detail_scale: 0 -> 6, 128 -> 10, 256 -> 14. */
+#define ADA_DETAIL_META(kind, bytes)                                                                                                       \
+	((uint64_t)(kind) << ADA_DETAIL_KIND_SHIFT | (uint64_t)(bytes) / ADA_DETAIL_UNIT << ADA_DETAIL_SIZE_SHIFT)
+
+/* For a lane that captures `stack` bytes of calls, rounded up to 16, and `at_return` of each return. */
 #define ADA_DETAIL_ROOM(stack) (((stack) + 15u) & ~15u)
-#define ADA_DETAIL_SCALE(room) (((uint32_t)sizeof(struct ada_detail) + (room) + 64u + 63u) / 64u * 2u)
-static_assert(ADA_DETAIL_SCALE(0) == 6 && ADA_DETAIL_SCALE(128) == 10 && ADA_DETAIL_SCALE(256) == 14, "scale");
+#define ADA_DETAIL_LARGEST(stack) (ADA_DETAIL_CALL_BYTES + ADA_DETAIL_VECTOR_BYTES + (stack)) /* the largest record */
+/* A chunk: room for a whole index chunk's events where calls and returns alternate. A record begins only where the largest has room, and
+ * one without detail behind it, which a thread may write when it closes its chunk. A small chunk is an eighth, as in the index lane. */
+#define ADA_DETAIL_EVENTS 1022u
+#define ADA_DETAIL_CHUNK_BYTES(stack, at_return)                                                                                           \
+	((ADA_DETAIL_RECORDS_BEGIN + ADA_DETAIL_EVENTS / 2 * (ADA_DETAIL_LARGEST(stack) + ADA_DETAIL_RETURN_BYTES + (at_return)) -         \
+	  ADA_DETAIL_RETURN_BYTES - (at_return) + ADA_DETAIL_LARGEST(stack) + ADA_DETAIL_NONE_BYTES + 32767u) &                            \
+	 ~32767u)
+#define ADA_DETAIL_SMALL(chunk_bytes) ((chunk_bytes) / 8u)
+static_assert(ADA_DETAIL_CHUNK_BYTES(128, 0) == 192 << 10 && ADA_DETAIL_CHUNK_BYTES(256, 256) < 16 << 16, "a cursor has 16 bits");
+
+/* A record as it was when its meta was read: what lies in the pool may change meanwhile. */
+struct ada_detail_view {
+	uint32_t kind, bytes; /* bytes: up to the next record; 0: this is no record, nor is there a next one */
+	uint64_t function_id;
+	const uint64_t *x, *vectors; /* vectors NULL: none */
+	const uint8_t *stack;
+	uint32_t stack_size;
+};
+
+/* `left`: bytes up to the chunk's end, at least 0. Kind 0: the event has no detail. */
+static inline struct ada_detail_view ada_detail_read(const struct ada_detail *record, uint64_t left)
+{
+	const struct ada_detail_view none = { 0, 0, 0, NULL, NULL, NULL, 0 };
+	struct ada_detail_view view = none;
+	uint64_t meta, fixed;
+
+	if (left < ADA_DETAIL_NONE_BYTES)
+		return view;
+	meta = __atomic_load_n(&record->meta, __ATOMIC_RELAXED);
+	view.kind = meta >> ADA_DETAIL_KIND_SHIFT & 7;
+	view.bytes = (uint32_t)(meta >> ADA_DETAIL_SIZE_SHIFT) * ADA_DETAIL_UNIT;
+	view.function_id = meta & ((1ull << ADA_DETAIL_FUNCTION_BITS) - 1);
+	fixed = view.kind == ADA_EVENT_CALL   ? ADA_DETAIL_CALL_BYTES :
+		view.kind == ADA_EVENT_RETURN ? ADA_DETAIL_RETURN_BYTES :
+						ADA_DETAIL_NONE_BYTES;
+	if (view.kind == ADA_EVENT_CALL && meta & ADA_DETAIL_VECTORS) {
+		view.vectors = record->x + 8;
+		fixed += ADA_DETAIL_VECTOR_BYTES;
+	}
+	if (view.bytes > left || view.bytes < fixed || (fixed == ADA_DETAIL_NONE_BYTES && (view.kind || view.bytes > fixed)))
+		return none;
+	view.x = record->x;
+	view.stack = (const uint8_t *)record + fixed;
+	view.stack_size = (uint32_t)(view.bytes - fixed);
+	if (meta & ADA_DETAIL_HALF && view.stack_size)
+		view.stack_size -= 8;
+	return view;
+}
 
 enum ada_detail_status { ADA_DETAIL_FREE = 0, ADA_DETAIL_OPEN = 1, ADA_DETAIL_SEALED = 2, ADA_DETAIL_CLAIMED = 3, ADA_DETAIL_HELD = 4 };
 
 struct ada_detail_chunk {	   /* header, at the chunk's start; written by the agent */
 	uint32_t status;	   /* enum ada_detail_status (atomic); the recorder's where HELD -> FREE */
 	uint32_t thread;	   /* its id */
-	uint64_t first_seq;	   /* as its index chunk's first_seq: number of the record at offset detail_scale * 64 */
+	uint64_t first_seq;	   /* as its index chunk's first_seq: number of its first record */
 	uint64_t first_counter;	   /* when it was opened */
 	uint64_t last_counter;	   /* set at sealing: of its last event */
 	uint64_t previous_counter; /* of this thread's last event before the chunk; 0: there was none */
-	uint32_t records;	   /* set at sealing: slots in use, with or without detail. While OPEN: see the index chunk's commit word */
+	uint32_t records;	   /* set at sealing: how many, with or without detail. While OPEN: see the index chunk's commit word */
 	uint32_t index_chunk;	   /* the one that this goes with while OPEN */
 	uint8_t reserved[16];
 };

@@ -1,8 +1,8 @@
 /* A plan: how one ELF file is hooked. Made out of process by src/plan, cached by build-id, applied by the agent.
  *
- *   +--------+-----------+-------+--------+---------+---------+--------+---------+
- *   | header | functions | hooks | relocs | imports | origins | bodies | strings |
- *   +--------+-----------+-------+--------+---------+---------+--------+---------+
+ *   +--------+-----------+-------+--------+---------+---------+-------+--------+---------+
+ *   | header | functions | hooks | relocs | imports | origins | calls | bodies | strings |
+ *   +--------+-----------+-------+--------+---------+---------+-------+--------+---------+
  *
  * Every address is the ELF file's own (st_value); at run time the module's load bias is added. The plan holds nothing
  * that depends on a process, so one file serves all. The recorder checks magic, version, sizes and checksum before it
@@ -13,6 +13,7 @@
  * hooks      one an entry that is patched, sorted by patch address.
  * imports    GOT slots through which this module calls others.
  * origins    what the bytes of bodies were copied from, for unwinders.
+ * calls      direct calls of hooked functions, which may be led elsewhere; sorted by hook, then by address.
  */
 #ifndef ADA_ABI_PLAN_H
 #define ADA_ABI_PLAN_H
@@ -21,7 +22,7 @@
 #include <stdint.h>
 
 #define ADA_PLAN_MAGIC "ADAPLAN1"
-#define ADA_PLAN_VERSION 10 /* raised by any change here; the cache tells planners apart by itself */
+#define ADA_PLAN_VERSION 13 /* raised by any change here; the cache tells planners apart by itself */
 #define ADA_PLAN_NONE UINT32_MAX
 #define ADA_BUILD_ID_MAX 32
 
@@ -43,13 +44,15 @@ struct ada_plan_header {
 	uint64_t functions_offset, hooks_offset, relocs_offset, imports_offset, bodies_offset, strings_offset;
 	uint64_t bodies_bytes, strings_bytes;
 	uint64_t origins_offset;
-	uint32_t origin_count;
-	uint8_t reserved[20];
+	uint32_t origin_count, call_count;
+	uint64_t calls_offset;
+	uint8_t reserved[8];
 };
 static_assert(sizeof(struct ada_plan_header) == 192, "plan header");
 static_assert(offsetof(struct ada_plan_header, address_start) == 64, "address_start");
 static_assert(offsetof(struct ada_plan_header, functions_offset) == 96, "functions_offset");
 static_assert(offsetof(struct ada_plan_header, origins_offset) == 160, "origins_offset");
+static_assert(offsetof(struct ada_plan_header, calls_offset) == 176, "calls_offset");
 
 enum ada_function_flag {
 	ADA_FUNCTION_IFUNC = 1,	    /* an ifunc symbol: no function, but what its callers call it */
@@ -58,6 +61,11 @@ enum ada_function_flag {
 	ADA_FUNCTION_INTERCEPT = 8, /* named in abi/intercept.h: its hook serves the agent, and never records */
 	ADA_FUNCTION_RUNTIME = 16,  /* of a language run-time that keys on return addresses: those inside get no stub */
 	ADA_FUNCTION_CALLER = 32,   /* looks at its return address, or returns twice: calls of it get no stub */
+	/* Named in abi/object.h. What their calls work on is */
+	ADA_FUNCTION_OBJECT = 64,	/* the first argument */
+	ADA_FUNCTION_OBJECT_PAIR = 128, /* the first argument, and then the second */
+	ADA_FUNCTION_FUTEX = 256,	/* the second argument, where the first is SYS_futex */
+	ADA_FUNCTION_OBJECTS = 64 + 128 + 256,
 };
 
 struct ada_plan_function {
@@ -147,6 +155,16 @@ struct ada_plan_reloc {
 	uint16_t kind;	 /* enum ada_reloc_kind */
 };
 static_assert(sizeof(struct ada_plan_reloc) == 16, "plan reloc");
+
+#define ADA_CALL_BYTES 5 /* e8, and 4 bytes that say how far its target lies from the return address */
+
+/* A call by the 5-byte instruction, to the very address of a hooked function. No patch compares or overwrites its bytes, no branch is
+ * known to lead into them, and the function that it is in decodes from its beginning to its end. */
+struct ada_plan_call {
+	uint32_t behind; /* its return address, less address_start */
+	uint32_t hook;	 /* of what it calls */
+};
+static_assert(sizeof(struct ada_plan_call) == 8, "plan call");
 
 enum ada_import_flag {
 	ADA_IMPORT_JUMP_SLOT = 1, /* R_X86_64_JUMP_SLOT; else a GLOB_DAT slot that this module only calls through */

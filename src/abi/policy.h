@@ -34,9 +34,16 @@
 #define ADA_MARKS 4096u /* places of the ring */
 
 enum ada_policy_flag {			      /* a byte a function */
-		       ADA_POLICY_CALL = 1,   /* look at its calls */
-		       ADA_POLICY_RETURN = 2, /* look at its returns (RETURN and EXCEPTION) */
+		       ADA_POLICY_CALL = 1,   /* rules look at its calls */
+		       ADA_POLICY_RETURN = 2, /* rules look at its returns (RETURN and EXCEPTION) */
+		       /* Its calls have OBJECT events (abi/record.h), whatever the rules. As the plan says: */
+		       ADA_POLICY_OBJECT = 4,	   /* ADA_FUNCTION_OBJECT */
+		       ADA_POLICY_OBJECT_PAIR = 8, /* ADA_FUNCTION_OBJECT_PAIR */
+		       ADA_POLICY_FUTEX = 16,	   /* ADA_FUNCTION_FUTEX */
+		       ADA_POLICY_OBJECTS = 4 + 8 + 16,
+		       ADA_POLICY_NAMES_CALL = 1 + 4 + 8 + 16, /* any of these: the hook does not do a call alone */
 };
+#define ADA_POLICY_OF_PLAN 16 /* a function's flags of the plan, divided by this, are its flags of the policy */
 
 enum ada_rule_kind {
 	ADA_RULE_SYMBOL = 1, /* CALL */

@@ -7,10 +7,11 @@
  *
  * In the ring (written by the agent, read by the recorder):
  *   time        raw counter of the CPU (x86-64: TSC)
- *   thread      OS thread id
- *   detail_seq  index_seq of this very event; the drain replaces it
- * In the file (written by the recorder): time is in ns of CLOCK_BOOTTIME, detail_seq the number of the event's detail
- * record or ADA_NO_DETAIL. Everything else is copied as it is. A change of any field is a new version of both.
+ *   thread      anything: the chunk's header says whose events these are
+ *   depth       times ADA_EVENT_DEPTH_UNIT
+ *   detail_seq  ADA_NO_DETAIL where the event has none though the chunk has a detail chunk; else 0
+ * In the file (written by the recorder): time is in ns of CLOCK_BOOTTIME, thread the OS thread id, detail_seq the number of the
+ * event's detail record or ADA_NO_DETAIL. Everything else is copied as it is. A change of any field is a new version of both.
  */
 #ifndef ADA_ABI_RECORD_H
 #define ADA_ABI_RECORD_H
@@ -19,13 +20,21 @@
 #include <stdint.h>
 
 #define ADA_NO_DETAIL UINT32_MAX
+#define ADA_EVENT_DEPTH_UNIT 32u /* of depths in the ring: bytes of a frame, which is what a hook has at hand */
 
 enum ada_event_kind {
 	ADA_EVENT_CALL = 1,
 	ADA_EVENT_RETURN = 2,
 	ADA_EVENT_EXCEPTION = 3, /* takes the place of RETURN where a frame is left by unwinding or a jump */
 	ADA_EVENT_LOST = 4,	 /* function_id = number of events of this thread that were dropped here */
+	ADA_EVENT_OBJECT = 5,	 /* of a synchronisation function's CALL: function_id = address of what it works on */
+	ADA_EVENT_RECORDER = 6,	 /* function_id = ns (counter ticks in the ring) that the program waited here, for ada */
 };
+#define ADA_EVENT_KINDS 7 /* kinds from here on are a later version's */
+
+/* An OBJECT is behind its CALL, and has its depth. A CALL may have two of them (pthread_cond_wait: the condition, then the mutex), or none
+ * (its OBJECT was lost). Only events of signal handlers can lie between: so an OBJECT belongs to the last CALL before it that has its
+ * depth. A RECORDER has the depth of the call that begins or ends there, or that the next event is in. */
 
 struct ada_event {
 	uint64_t timestamp_ns; /* counter ticks in the ring */

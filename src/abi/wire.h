@@ -27,8 +27,8 @@
  *
  * In circular mode the agent itself takes the oldest SEALED chunk; in oneshot mode no chunk comes back.
  *
- * Chunk: 64 bytes of header, then events. The first word is the commit word: its low half is the offset, in the chunk, of
- * the next event to be written; all before it is complete and never changes. Its high half is the agent's own. The
+ * Chunk: 64 bytes of header, then events. The first word is the commit word: its low 16 bits are the offset, in the chunk, of
+ * the next event to be written; all before it is complete and never changes. The other bits are the agent's own. The
  * recorder may read it at any time (acquire) and copy what lies before it, so a quiet thread's events need not wait.
  *
  * Where many threads live, each begins with small chunks. Their numbers begin at ada_small_first(), in the same map and ring. Offsets in
@@ -45,11 +45,12 @@
 #include "abi/detail.h"
 #include "abi/plan.h"
 #include "abi/policy.h"
+#include "abi/ready.h"
 #include "abi/record.h"
 #include "abi/ring.h"
 
 #define ADA_NONE UINT32_MAX
-#define ADA_WIRE_VERSION 7
+#define ADA_WIRE_VERSION 12
 #define ADA_SHM_MAGIC "ADASHM01"
 #define ADA_CHUNK_BYTES 32768u	   /* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
 #define ADA_CHUNK_HEADER_BYTES 64u /* two events' room: event offsets stay multiples of 32 */
@@ -79,6 +80,12 @@ struct ada_chunk {
 };
 static_assert(sizeof(struct ada_chunk) == ADA_CHUNK_HEADER_BYTES, "chunk header");
 
+/* Offset of the next event: all before it is whole, and so is the header. */
+static inline uint32_t ada_chunk_end(const struct ada_chunk *chunk)
+{
+	return (uint16_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
+}
+
 /* Number of the first small chunk of a lane that has `chunks` others: no word of the maps mixes the two classes. */
 static inline uint32_t ada_small_first(uint32_t chunks)
 {
@@ -96,6 +103,9 @@ static inline uint32_t ada_chunk_begin(uint32_t chunks, uint32_t number)
 {
 	return number < chunks ? ADA_CHUNK_HEADER_BYTES : ADA_SMALL_BEHIND + ADA_CHUNK_HEADER_BYTES;
 }
+
+static_assert(ADA_CHUNK_EVENTS == ADA_DETAIL_EVENTS && ADA_CHUNK_BYTES / ADA_SMALL_BYTES == 8, "abi/detail.h counts on it");
+static_assert(ADA_MODULES_MAX <= 1u << (ADA_DETAIL_FUNCTION_BITS - 32), "a detail record has room for a function's id");
 
 enum ada_index_mode { ADA_INDEX_STREAMING = 0, ADA_INDEX_ONESHOT = 1, ADA_INDEX_CIRCULAR = 2 };
 enum ada_on_full { ADA_ON_FULL_DROP = 0, ADA_ON_FULL_BLOCK = 1 };
@@ -181,7 +191,8 @@ struct ada_shm_module {	  /* 512 bytes */
 	uint32_t flags;			       /* enum ada_module_flag */
 	uint32_t function_base; /* of the plan reply: number in the policy's tables of its function 0; 0: its functions have no numbers */
 	uint32_t loads;		/* times it was loaded: the same file at the same base is the same module again */
-	char path[424];
+	uint32_t bound;		/* direct calls that lead to stubs of their own */
+	char path[420];
 };
 static_assert(sizeof(struct ada_shm_module) == 512, "shm module");
 
@@ -232,13 +243,15 @@ struct ada_shm {
 	uint32_t index_mode; /* enum ada_index_mode */
 	uint32_t on_full;    /* enum ada_on_full */
 	uint32_t pid;
-	uint32_t provider;	     /* number in the session */
-	uint32_t detail_chunks;	     /* 0: no detail lane */
-	uint32_t detail_chunk_bytes; /* ADA_CHUNK_BYTES * detail_scale */
-	uint32_t detail_scale;	     /* bytes of a detail record / 32; even (abi/detail.h) */
-	uint32_t detail_stack_bytes; /* captured at most: a multiple of 16 */
-	uint32_t detail_mode;	     /* enum ada_detail_mode */
-	uint32_t poison;	     /* 1: hooks fill what plans call free with garbage (--debug-poison) */
+	uint32_t provider;		    /* number in the session; with ADA_READY_BIT: of the ready segment (abi/ready.h) */
+	uint32_t detail_chunks;		    /* 0: no detail lane */
+	uint32_t detail_chunk_bytes;	    /* ADA_DETAIL_CHUNK_BYTES of the next two */
+	uint32_t detail_stack_bytes;	    /* captured at most: a multiple of 16 */
+	uint32_t detail_return_stack_bytes; /* the same of each RETURN; 0: only of those whose result lies there */
+	uint32_t reserved3;
+	uint32_t detail_mode; /* enum ada_detail_mode */
+	uint16_t poison;      /* 1: hooks fill what plans call free with garbage (--debug-poison) */
+	uint16_t unbound;     /* 1: all calls come through the patches of functions (--debug-unbound) */
 	/* Written by the recorder while the agent runs */
 	uint32_t stop;		  /* 1: record no more (atomic) */
 	uint32_t returned;	  /* counts chunks and entries of threads given back; futex of --on-full=block (atomic) */
@@ -280,6 +293,7 @@ struct ada_shm {
 	uint64_t late_entry; /* set last (atomic). See "Late patches" below */
 	uint64_t late_stack; /* top of a stack kept for it, aligned to 16 */
 	uint64_t agent_text_start, agent_text_end;
+	struct ada_ready_part ready __attribute__((aligned(64)));
 	struct ada_detail_control detail __attribute__((aligned(64)));
 	struct ada_mark_control marks __attribute__((aligned(64)));
 	struct ada_crash crash __attribute__((aligned(64)));
@@ -295,14 +309,20 @@ static_assert(sizeof(struct ada_shm) <= 4096, "one page");
 struct ada_presence {
 	uint32_t owner; /* id of the thread that holds it (atomic); 0: the recorder ended in order */
 	uint32_t reserved;
-	uint64_t beats; /* counted up every ADA_PRESENCE_BEAT_MS (atomic) */
+	uint64_t beats;	       /* counted up every ADA_PRESENCE_BEAT_MS (atomic) */
+	uint32_t recorder_pid; /* in its own namespace; 0: nothing ever lies ready */
+	uint32_t reserved1;
+	struct ada_ready ready[ADA_READY_PLACES];
 };
 #define ADA_PRESENCE_DIED 0x40000000u /* FUTEX_OWNER_DIED */
 #define ADA_PRESENCE_BEAT_MS 100
 #define ADA_PRESENCE_BYTES 4096u
+static_assert(sizeof(struct ada_presence) <= ADA_PRESENCE_BYTES, "one page");
 
 /* --- Socket: AF_UNIX, SOCK_SEQPACKET, one message a packet. -----------------------------------------------------------
  * The agent connects for each conversation and closes at its end: the program never sees a descriptor of ours for long.
+ *
+ * A fork's child that has taken a segment itself (abi/ready.h) says HELLO and DONE at once, and reads nothing. All others:
  *
  *   start, or the child of a fork          dlopen                     dlclose
  *     -> HELLO                               -> HELLO (RESUME)          -> HELLO (RESUME)
@@ -371,11 +391,11 @@ struct ada_hello {
 	uint32_t parent_pid; /* FORK: the process has its parent's modules and hooks */
 	uint32_t thread_id;
 	uint64_t counter;
-	/* FORK: the parent's number. START: of the provider that announced this image. ADA_NONE: not known */
+	/* FORK: the parent's number. START: of the provider that announced this image. ADA_NONE: not known. Either may have ADA_READY_BIT */
 	uint32_t provider;
 	uint32_t heir; /* START: number of the announcement in that provider; ADA_NONE: not listed */
 	uint32_t generation;
-	uint32_t reserved;
+	uint32_t ready;			  /* FORK: number of the segment that the child has taken; 0: it asks for one */
 	uint8_t secret[ADA_SECRET_BYTES]; /* of the session: asked of peers of another user */
 };
 

@@ -13,7 +13,9 @@
 
 /* 0 or -ENOMEM; makes room for `more` items behind the last. */
 #define ada_array_reserve(array, more)                                                                                                     \
-	ada_array_grow((void **)&(array)->items, &(array)->capacity, (array)->count + (more), sizeof *(array)->items)
+	((array)->count + (more) <= (array)->capacity ?                                                                                    \
+		 0 :                                                                                                                       \
+		 ada_array_grow((void **)&(array)->items, &(array)->capacity, (array)->count + (more), sizeof *(array)->items))
 /* Appends; evaluates to 0 or -ENOMEM. */
 #define ada_array_push(array, ...) (ada_array_reserve(array, 1) ? -12 : ((array)->items[(array)->count++] = (__VA_ARGS__), 0))
 #define ada_array_free(array) ada_array_release((void **)&(array)->items, &(array)->count, &(array)->capacity)

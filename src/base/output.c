@@ -2,6 +2,7 @@
 #include "base/output.h"
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,22 @@ void ada_output_bytes(struct ada_output *output, const char *bytes, size_t lengt
 void ada_output_string(struct ada_output *output, const char *string)
 {
 	ada_output_bytes(output, string, strlen(string));
+}
+
+void ada_output_format(struct ada_output *output, const char *format, ...)
+{
+	char *text = NULL;
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		output->error = output->error ? output->error : ENOMEM;
+	else
+		ada_output_bytes(output, text, (size_t)length);
+	free(text);
 }
 
 void ada_output_u64(struct ada_output *output, uint64_t number)

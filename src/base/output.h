@@ -21,6 +21,8 @@ struct ada_output {
 void ada_output_open(struct ada_output *output, int fd);
 void ada_output_bytes(struct ada_output *output, const char *bytes, size_t length);
 void ada_output_string(struct ada_output *output, const char *string); /* as it is */
+/* As printf(3), as it is: for text of our own, or names that are no strangers'. */
+void __attribute__((format(printf, 2, 3))) ada_output_format(struct ada_output *output, const char *format, ...);
 void ada_output_u64(struct ada_output *output, uint64_t number);
 void ada_output_spaces(struct ada_output *output, size_t count);
 void ada_output_text(struct ada_output *output, const char *text);			     /* for a terminal */

@@ -9,12 +9,13 @@
 #include "cli/record/commands.h"
 #include "cli/show/commands.h"
 #include "cli/sums/commands.h"
+#include "cli/view/commands.h"
 #include "trigger/trigger.h"
 
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
-	const char *does;
+	const char *does; /* NULL: the line of the one before tells of both */
 } commands[] = {
 	{ "trace", ada_cmd_trace, "run a program and record it" },
 	{ "status", ada_cmd_status, "how a recording stands that is under way" },
@@ -27,26 +28,37 @@ static const struct command {
 	{ "windows", ada_cmd_windows, "the stretches of time that kept their detail, and why" },
 	{ "report", ada_cmd_report, "calls and times per function" },
 	{ "graph", ada_cmd_graph, "the call tree: calls and times by the path that led there" },
+	{ "tune", ada_cmd_tune, "which functions to leave out for a given cost of recording" },
 	{ "narrate", ada_cmd_narrate, "what happened, in sentences that cite their events" },
 	{ "dump", ada_cmd_dump, "the timeline of all threads, indented by depth" },
 	{ "query", ada_cmd_query, "SQL over a recording" },
 	{ "export", ada_cmd_export, "write a session for other programs: Perfetto, CSV, SQLite, ..." },
+	{ "view", ada_cmd_view, "the timeline, flame graph and narrative in a browser" },
 	{ "mcp", ada_cmd_mcp, "serve recordings to a coding assistant (Model Context Protocol)" },
 	{ "verify", ada_cmd_verify, "check every byte of a session that can be checked" },
 	{ "recover", ada_cmd_recover, "finish what a recorder that was killed left" },
+	{ "pack", ada_cmd_pack, "make a session small, half a byte an event; or as it was" },
+	{ "unpack", ada_cmd_unpack, NULL },
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 
 static void print_help(FILE *stream)
 {
-	fputs("Usage: ada COMMAND [OPTION]... [ARGUMENT]...\n"
-	      "Records every function call and return of an unmodified program.\n\n",
+	fputs("Usage: ada COMMAND [OPTION]... [ARGUMENT]..., ada COMMAND --help, ada --version\n"
+	      "Records every function call. To begin: `ada trace ./PROGRAM`, then `ada report`.\n",
 	      stream);
-	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].does);
-	fputs("\nSESSION is a session's or a process's directory; without it, ada_traces/latest.\n"
-	      "`ada COMMAND --help` lists a command's options, `ada --version` the version.\n",
-	      stream);
+	for (size_t i = 0; i < COMMANDS; i++) {
+		char names[32];
+
+		if (!commands[i].does)
+			continue;
+		if (i + 1 < COMMANDS && !commands[i + 1].does)
+			snprintf(names, sizeof names, "%s, %s", commands[i].name, commands[i + 1].name);
+		else
+			snprintf(names, sizeof names, "%s", commands[i].name);
+		fprintf(stream, "  %-12s %s\n", names, commands[i].does);
+	}
+	fputs("SESSION is a session's or a process's directory; without it, ada_traces/latest.\n", stream);
 }
 
 static int fail_unknown(const char *name)

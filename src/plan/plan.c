@@ -57,17 +57,22 @@ static void cache_name(const struct ada_elf *elf, const struct ada_plan_options 
 }
 
 /* Another user's home (root with that user's environment) has no cache for us: we leave nothing in it. */
-static int cache_open(struct cache *cache)
+int ada_plan_cache(const char *name)
 {
 	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	char path[PATH_MAX];
 	int status = -ENOENT;
 
 	if (base && base[0] == '/')
-		status = ada_path(path, "%s/ada/plans", base);
+		status = ada_path(path, "%s/ada/%s", base, name);
 	else if (home && home[0] == '/')
-		status = ada_path(path, "%s/.cache/ada/plans", home);
-	cache->directory = status ? status : ada_directory_open(path, ADA_DIRECTORY_MAKE | ADA_DIRECTORY_OURS, NULL, NULL);
+		status = ada_path(path, "%s/.cache/ada/%s", home, name);
+	return status ? status : ada_directory_open(path, ADA_DIRECTORY_MAKE | ADA_DIRECTORY_OURS, NULL, NULL);
+}
+
+static int cache_open(struct cache *cache)
+{
+	cache->directory = ada_plan_cache("plans");
 	return cache->directory < 0 ? cache->directory : 0;
 }
 

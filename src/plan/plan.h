@@ -16,6 +16,8 @@ struct ada_plan;
 int ada_plan_open(struct ada_plan **plan, const char *path, const struct ada_plan_options *options, struct ada_error *error);
 void ada_plan_close(struct ada_plan *plan);
 
+/* A descriptor of a directory in the cache, made where it isn't there ("plans", and what others keep beside it); or -errno. */
+int ada_plan_cache(const char *name);
 int ada_plan_fd(const struct ada_plan *plan); /* read-only, owned by the plan: what the agent is sent */
 uint64_t ada_plan_bytes(const struct ada_plan *plan);
 const struct ada_plan_header *ada_plan_header(const struct ada_plan *plan);

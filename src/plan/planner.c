@@ -5,6 +5,7 @@
 #include "plan/code/code.h"
 #include "plan/file/file.h"
 #include "plan/patch/patch.h"
+#include "plan/registers/registers.h"
 
 static void release(struct ada_planner *planner)
 {
@@ -12,12 +13,14 @@ static void release(struct ada_planner *planner)
 	ada_array_free(&planner->frames);
 	ada_elf_relocs_free(&planner->relocs);
 	ada_elf_close(planner->debug);
+	ada_registers_free(planner->registers);
 	free(planner->near_entry);
 	free(planner->is_start);
 	ada_array_free(&planner->codes);
 	ada_array_free(&planner->functions);
 	ada_array_free(&planner->pieces);
 	ada_array_free(&planner->targets);
+	ada_array_free(&planner->calls);
 	ada_array_free(&planner->pads);
 	ada_array_free(&planner->tables);
 	ada_array_free(&planner->slots);
@@ -48,6 +51,8 @@ int ada_planner_run(const struct ada_elf *elf, const struct ada_plan_options *op
 		status = ada_functions_find(&planner, error);
 	if (!status && (options->decode || has_intercepts(&planner))) {
 		status = ada_code_read(&planner);
+		if (!status)
+			status = ada_registers_settle(&planner);
 		if (!status)
 			status = ada_patch_all(&planner);
 	} else if (!status) {

@@ -11,18 +11,23 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "recorder/budget/budget.h"
 #include "recorder/control/control.h"
 #include "recorder/detail/detail.h"
 #include "recorder/files/place.h"
 #include "recorder/host/process.h"
 #include "recorder/host/say.h"
+#include "recorder/index/packed_lane.h"
+#include "recorder/planning/unmet.h"
 #include "recorder/policy/fire.h"
 #include "recorder/process/exit.h"
 #include "recorder/process/heir.h"
 #include "recorder/process/life.h"
 #include "recorder/process/names.h"
 #include "recorder/process/server.h"
+#include "recorder/process/stock.h"
 #include "recorder/process/stray.h"
+#include "recorder/session/disk.h"
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"
 
@@ -97,7 +102,7 @@ void ada_loop_tell(int status, const struct ada_error *error)
 static void keep_manifest(struct ada_loop *loop, struct ada_provider *provider, uint64_t now)
 {
 	uint64_t pause = ada_paper_cost_ns(&provider->manifest) * MANIFEST_COST;
-	bool changed = __atomic_load_n(&provider->changed, __ATOMIC_ACQUIRE);
+	bool changed = __atomic_load_n(&provider->changed, __ATOMIC_ACQUIRE) || ada_paper_failed(&provider->manifest);
 	bool due = !provider->begun || (changed && now - provider->manifest_ns > MANIFEST_NS) ||
 		   (provider->windows_changed && now - provider->manifest_ns > pause);
 
@@ -173,10 +178,10 @@ static bool ready(const struct ada_provider *provider)
 /* True where it had chunks. */
 static bool drain(struct ada_loop *loop, struct ada_provider *provider)
 {
-	bool failed = provider->drain.failed;
+	bool ended = provider->drain.failed || provider->drain.stopped_ns;
 	size_t chunks = ada_provider_drain(provider);
 
-	if (provider->drain.failed && !failed) {
+	if ((provider->drain.failed || provider->drain.stopped_ns) && !ended) {
 		ada_recording_clear(&loop->progress);
 		ada_say("ada: recording ends, the program goes on: %s\n", provider->drain.error.text);
 	}
@@ -227,6 +232,8 @@ static bool drain_all(struct ada_loop *loop)
 		if (!loop->live.items[i]->ended && ready(loop->live.items[i]))
 			busy |= drain(loop, loop->live.items[i]);
 	ada_sink_poll(loop->recorder->sink);
+	ada_packed_lane_reap(loop->recorder->packers, loop->recorder->arena);
+	ada_disk_retry(loop->recorder);
 	loop->drained_ns = ada_clock_boottime_ns();
 	return busy;
 }
@@ -259,6 +266,8 @@ static void attend(struct ada_loop *loop, struct ada_provider *provider, uint64_
 	}
 	if (gone && !still_talks(provider, now)) {
 		drain(loop, provider);
+		if (ada_disk_may_recover(loop->recorder))
+			return;
 		provider_finish(loop, provider);
 	}
 }
@@ -311,10 +320,14 @@ static bool pass(struct ada_loop *loop)
 	busy = drain_all(loop);
 	for (size_t i = 0; i < loop->live.count; i++) {
 		attend(loop, loop->live.items[i], now, quiet);
+		if (ready(loop->live.items[i]))
+			ada_budget_turn(loop->live.items[i], ada_clock_boottime_ns());
 		busy |= drain_all(loop);
 	}
 	let_go(loop);
+	ada_disk_turn(recorder);
 	pause = loop->session_cost_ns * MANIFEST_COST;
+	loop->sessions_changed |= ada_paper_failed(&recorder->session_paper) && now - loop->session_ns > MANIFEST_NS;
 	if (loop->sessions_changed && now - loop->session_ns > (pause > SESSION_NS ? pause : SESSION_NS) &&
 	    !ada_paper_pending(&recorder->session_paper)) {
 		uint64_t start_ns = ada_clock_boottime_ns();
@@ -420,6 +433,7 @@ void ada_loop_end(struct ada_loop *loop)
 	recorder->closing = true;
 	pthread_mutex_unlock(&recorder->lock);
 	pthread_mutex_unlock(&recorder->starting);
+	ada_stock_end(recorder->stock);
 	for (size_t i = 0, waits = 0; (provider = ada_provider_at(recorder, i)); i++)
 		while (!has_settled(provider) && waits++ < SETTLES)
 			poll(NULL, 0, 1);
@@ -430,6 +444,11 @@ void ada_loop_end(struct ada_loop *loop)
 		if (!provider->begun)
 			ada_manifest_write(provider);
 	ada_scribe_wait(recorder->scribe);
+	while (ada_disk_may_recover(recorder)) {
+		poll(NULL, 0, BUSY_MS);
+		ada_sink_poll(recorder->sink);
+		ada_disk_retry(recorder);
+	}
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
 		if (!provider->ended)
 			ada_provider_finish(provider, reason, true);
@@ -441,4 +460,5 @@ void ada_loop_end(struct ada_loop *loop)
 	ada_loop_tell(ada_session_write(recorder, true, &error), &error);
 	if (!recorder->options->quiet)
 		ada_recording_summary(recorder);
+	ada_plans_tell_unmet(recorder->plans, recorder->filter);
 }

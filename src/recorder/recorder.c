@@ -14,10 +14,13 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "recorder/control/control.h"
 #include "recorder/files/place.h"
 #include "recorder/host/say.h"
 #include "recorder/index/keeping.h"
+#include "recorder/index/packed_lane.h"
+#include "recorder/index/packers.h"
 #include "recorder/index/space.h"
 #include "recorder/loop.h"
 #include "recorder/policy/policy.h"
@@ -25,6 +28,7 @@
 #include "recorder/process/life.h"
 #include "recorder/process/server.h"
 #include "recorder/process/stock.h"
+#include "recorder/sched/sched.h"
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"
 
@@ -64,12 +68,17 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 	size_t anchor_count;
 
 	if (!status)
+		status = ada_module_filter_open(&recorder->module_filter, &options->modules, error);
+	if (!status)
+		status = ada_filter_open_list(&recorder->kept, "keep", &options->kept, error);
+	if (!status)
 		status = ada_shared_open(&recorder->shared, error);
 	if (status)
 		return status;
 	status = ada_plans_open(&recorder->plans, recorder->filter) ?:
 			 ada_clock_open(&recorder->clock)	    ?:
-								      ada_sink_open(&recorder->sink, false);
+			 ada_sink_open(&recorder->sink, false)	    ?:
+								      ada_packers_open(&recorder->packers, ada_packed_lane_work, 0);
 	if (status)
 		return ada_error_system(error, -status, "ada can't start");
 	anchor_count = ada_clock_anchors(recorder->clock, &anchors);
@@ -77,9 +86,14 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 	if (status)
 		return status;
 	ada_policy_attach(recorder->policy, recorder);
+	ada_sink_be_patient(recorder->sink);
+	ada_sink_use_packers(recorder->sink, recorder->packers);
 	recorder->lane_options = (struct ada_lane_options){
 		.sink = ada_sink_atf(recorder->sink),
+		.patient = recorder->sink,
 		.clock = recorder->clock,
+		.pack = (enum ada_pack)options->pack,
+		.packers = recorder->packers,
 		.circular = options->index_mode == ADA_INDEX_CIRCULAR,
 		.make_room = make_room,
 		.spare_some = spare_some,
@@ -98,11 +112,13 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 
 	if (recorder->control) /* first: `ada stop` hears that all is written, whatever the rest waits for */
 		ada_control_close(recorder->control);
+	ada_stock_rest(recorder->stock);
 	if (recorder->server)
 		ada_server_close(recorder->server);
+	ada_stock_close(recorder->stock);
 	ada_presence_close(&recorder->presence);
-	ada_stock_close(recorder->stock); /* behind the conversations, which take from it */
-	ada_grower_close(grower);	  /* behind the conversations, which wake it */
+	ada_sched_close(recorder->sched);
+	ada_grower_close(grower); /* behind the conversations, which wake it */
 	ada_scribe_close(recorder->scribe);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
 		ada_provider_release(provider, true);
@@ -115,6 +131,9 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 		free(recorder->labels.items[i]);
 	ada_array_free(&recorder->labels);
 	ada_policy_close(recorder->policy);
+	if (recorder->sink)
+		ada_sink_use_packers(recorder->sink, NULL);
+	ada_packers_close(recorder->packers); /* behind the lanes */
 	if (recorder->sink && ada_sink_close(recorder->sink))
 		ada_say("ada: the disk may not hold everything: an fsync failed\n");
 	ada_arena_end(recorder->arena);
@@ -123,6 +142,8 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 	ada_shared_remove(&recorder->shared);
 	ada_plans_close(recorder->plans);
 	ada_filter_close(recorder->filter);
+	ada_module_filter_close(recorder->module_filter);
+	ada_filter_close(recorder->kept);
 	if (recorder->clock)
 		ada_clock_close(recorder->clock);
 	if (recorder->wake >= 0)
@@ -206,6 +227,16 @@ static int prepare_process(struct ada_loop *loop, struct ada_error *error)
 	return pthread_sigmask(SIG_BLOCK, &set, &inheritance->mask) ? ada_error_system(error, errno, "sigmask") : 0;
 }
 
+/* The kernel follows the program from its first instruction on, so before that. Without its facts all else is as it is. */
+static void open_sched(void *context, pid_t pid)
+{
+	struct ada_recorder *recorder = context;
+	char path[PATH_MAX];
+
+	if (recorder->options->sched && !ada_path(path, "%s/sched.atf", recorder->session.root))
+		ada_sched_open(&recorder->sched, pid, path, &recorder->no_sched);
+}
+
 static int launch(struct ada_loop *loop, struct ada_error *error)
 {
 	struct ada_recorder *recorder = loop->recorder;
@@ -231,7 +262,9 @@ static int launch(struct ada_loop *loop, struct ada_error *error)
 				    .arguments = recorder->options->command,
 				    .agent = recorder->agent,
 				    .socket = ada_server_entry(recorder->server),
-				    .inheritance = &recorder->inheritance };
+				    .inheritance = &recorder->inheritance,
+				    .forked = open_sched,
+				    .context = recorder };
 	/* Under the lock: a HELLO must find main_pid set. */
 	pthread_mutex_lock(&recorder->lock);
 	pid = ada_spawn(&spawn, error);
@@ -240,6 +273,8 @@ static int launch(struct ada_loop *loop, struct ada_error *error)
 	pthread_mutex_unlock(&recorder->lock);
 	if (pid < 0)
 		return pid;
+	if (*recorder->no_sched.text && !recorder->options->quiet)
+		ada_say("ada: no facts of the scheduler will be recorded: %s\n", recorder->no_sched.text);
 	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PRIORITY); /* this thread; the child has gone on without */
 	recorder->main_pidfd = pidfd_open(pid, 0);
 	return 0;
@@ -283,6 +318,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	loop.sampler = ada_sampler_open(&recorder);
 	ada_recording_open(&loop.progress, options->quiet);
 	ada_loop_run(&loop);
+	ada_sched_stop(recorder.sched);
 	ada_loop_end(&loop);
 	*exit_status = loop.main_ended ? ada_exit_shell_status(&recorder.main_exit) : loop.asked ? 0 : 128 + SIGINT;
 out:

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "abi/file.h"
 #include "abi/record.h"
+#include "atf/sched/sched.h"
 #include "base/file.h"
 #include "recover/internal.h"
 
@@ -73,14 +74,18 @@ static bool is_index(const char *name)
 	unsigned int number;
 	int end = 0;
 
+	if (has_ending(name, ".atp"))
+		return !strcmp(name, "index.atp") || (sscanf(name, "index.%u.atp%n", &number, &end) == 1 && end && !name[end]);
 	return !strcmp(name, "index.atf") || (sscanf(name, "index.%u.atf%n", &number, &end) == 1 && end && !name[end]);
 }
 
+/* Of a plain one: a packed one has whole blocks, or recovery names what it lost. */
 static bool is_torn(const char *path)
 {
 	struct atf_index *index = NULL;
 	struct stat status;
-	bool torn = !stat(path, &status) && !atf_index_open(&index, path, NULL) && atf_index_completeness(index) == ATF_NO_FOOTER &&
+	bool torn = !has_ending(path, ".atp") && !stat(path, &status) && !atf_index_open(&index, path, NULL) &&
+		    atf_index_completeness(index) == ATF_NO_FOOTER &&
 		    ((uint64_t)status.st_size - atf_index_header(index)->events_offset) % sizeof(struct ada_event);
 
 	atf_index_close(index);
@@ -110,7 +115,7 @@ static int take_thread_file(struct walk *walk, const char *path, const char *nam
 {
 	struct stat status;
 
-	if (!has_ending(name, ".atf") || lstat(path, &status))
+	if ((!has_ending(name, ".atf") && !has_ending(name, ".atp")) || lstat(path, &status))
 		return 0;
 	if (!status.st_size)
 		return unlink(path) ? ada_error_system(walk->error, errno, "%s", path) : 0;
@@ -197,6 +202,24 @@ static int take_process(struct walk *walk, const char *path, const char *name)
 	return result;
 }
 
+/* What the kernel had not handed over is lost, and nobody counts it: the threads go on as the last record left them. */
+static int finish_sched(struct walk *walk, const char *session)
+{
+	struct atf_message message;
+	char path[PATH_MAX];
+	int status;
+
+	if (ada_path(path, "%s/sched.atf", session) || access(path, F_OK))
+		return 0;
+	errno = 0;
+	status = atf_sched_recover(path, &message);
+	if (status == -ATF_ERROR_SYSTEM || status == -ATF_ERROR_MEMORY)
+		return ada_error_set(walk->error, errno ? errno : EIO, "%s: %s", path, atf_error_text(status));
+	if (status)
+		ada_recover_problem(walk->recovery, "%s", message.text);
+	return 0;
+}
+
 int ada_recover_files(struct ada_recovery *recovery, struct ada_error *error)
 {
 	const char *session = recovery->options->session;
@@ -207,6 +230,6 @@ int ada_recover_files(struct ada_recovery *recovery, struct ada_error *error)
 	/* The room that the recorder kept for this: a full disk has no other. */
 	if (!ada_path(reserve, "%s/.reserve", session))
 		unlink(reserve);
-	result = each_entry(&walk, session, S_IFREG, remove_temporary);
+	result = each_entry(&walk, session, S_IFREG, remove_temporary) ?: finish_sched(&walk, session);
 	return result ? result : each_entry(&walk, session, S_IFDIR, take_process);
 }

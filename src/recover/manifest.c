@@ -124,15 +124,20 @@ static void sum_losses(const struct ada_thread *thread, struct sums *sums)
 static json_object *segments_of(const struct ada_thread *thread)
 {
 	json_object *segments = json_object_new_array();
-	char name[32] = "index.atf";
+	char directory[PATH_MAX], path[PATH_MAX];
 
 	for (uint32_t i = 0; thread->events && i < atf_thread_segments(thread->events); i++) {
 		json_object *segment = json_object_new_object();
+		const char *name;
 
-		if (i)
-			snprintf(name, sizeof name, "index.%u.atf", i);
+		if (ada_path(directory, "%s/thread_%u", thread->process->path, thread->number) ||
+		    atf_index_find(path, sizeof path, directory, i))
+			*path = 0;
+		name = *path ? strrchr(path, '/') + 1 : "";
 		set_text(segment, "file", name);
 		ada_json_count(segment, "events", atf_index_count(atf_thread_segment(thread->events, i)));
+		if (*name && name[strlen(name) - 1] == 'p')
+			set(segment, "packed", json_object_new_boolean(true));
 		json_object_array_add(segments, segment);
 	}
 	return segments;

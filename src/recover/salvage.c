@@ -53,8 +53,9 @@ static int list_blocks(struct ada_salvage *salvage)
 	for (uint32_t i = 0; i < used; i++) {
 		const struct ada_arena_block *block = &salvage->map.blocks[i];
 
-		if (__atomic_load_n(&block->taken, __ATOMIC_ACQUIRE) && block->kind == ADA_ARENA_PLAIN &&
-		    block->bytes <= ADA_ARENA_BLOCK_BYTES && ada_array_push(&salvage->blocks, (struct ada_salvage_block){ block->lane, i }))
+		if (__atomic_load_n(&block->taken, __ATOMIC_ACQUIRE) &&
+		    (block->kind == ADA_ARENA_PLAIN || block->kind == ADA_ARENA_EVENTS) && block->bytes <= ADA_ARENA_BLOCK_BYTES &&
+		    ada_array_push(&salvage->blocks, (struct ada_salvage_block){ block->lane, i }))
 			return -ENOMEM;
 	}
 	if (salvage->blocks.count)
@@ -66,7 +67,7 @@ static int list_blocks(struct ada_salvage *salvage)
 static void stop_programs(const struct ada_salvage *salvage)
 {
 	uint32_t used = __atomic_load_n(&salvage->map.header->providers_used, __ATOMIC_ACQUIRE), stop = 1;
-	bool any = false;
+	bool any = ada_salvage_ready_stop(salvage);
 
 	for (uint32_t number = 0; number < used; number++) {
 		char name[ADA_SHARED_NAME_BYTES];
@@ -106,6 +107,7 @@ static int close_salvage(struct ada_salvage *salvage, struct ada_error *error)
 		ada_clock_close(salvage->clock);
 	ada_array_free(&salvage->notes);
 	ada_array_free(&salvage->blocks);
+	ada_array_free(&salvage->ready);
 	ada_arena_detach(&salvage->map);
 	return result ? ada_error_system(error, -result, "what was in memory can't be written") : 0;
 }
@@ -144,12 +146,28 @@ static struct ada_salvaged *add_result(struct ada_recovery *recovery, const char
 }
 
 /* *at: where the notes of this process and those behind it begin. */
+static int save_process(struct ada_salvage_process *process, size_t *at, struct ada_error *error)
+{
+	struct ada_salvage *salvage = process->salvage;
+	int result;
+
+	process->result = add_result(salvage->recovery, process->note->name);
+	if (!process->result)
+		return ada_error_system(error, ENOMEM, "%s", process->path);
+	while (*at < salvage->notes.count && salvage->notes.items[*at].provider < process->number)
+		++*at;
+	process->notes = salvage->notes.items + *at;
+	while (*at + process->note_count < salvage->notes.count && process->notes[process->note_count].provider == process->number)
+		process->note_count++;
+	result = ada_salvage_files(process, error);
+	return result || !salvage->clock ? result : ada_salvage_chunks(process, error);
+}
+
 static int take_process(struct ada_salvage *salvage, uint32_t number, size_t *at, struct ada_error *error)
 {
 	struct ada_salvage_process process = { .salvage = salvage, .note = &salvage->map.providers[number], .number = number };
 	char name[sizeof process.note->name];
 	uint32_t pid;
-	int result;
 
 	memcpy(name, process.note->name, sizeof name);
 	if (__atomic_load_n(&process.note->state, __ATOMIC_ACQUIRE) == ADA_ARENA_NO_PROVIDER || !memchr(name, 0, sizeof name) ||
@@ -159,16 +177,23 @@ static int take_process(struct ada_salvage *salvage, uint32_t number, size_t *at
 		return ada_error_system(error, ENAMETOOLONG, "%s", salvage->recovery->options->session);
 	if (access(process.path, F_OK) || is_finished(&process))
 		return 0;
-	process.result = add_result(salvage->recovery, name);
-	if (!process.result)
-		return ada_error_system(error, ENOMEM, "%s", process.path);
-	while (*at < salvage->notes.count && salvage->notes.items[*at].provider < number)
-		++*at;
-	process.notes = salvage->notes.items + *at;
-	while (*at + process.note_count < salvage->notes.count && process.notes[process.note_count].provider == number)
-		process.note_count++;
-	result = ada_salvage_files(&process, error);
-	return result || !salvage->clock ? result : ada_salvage_chunks(&process, error);
+	return save_process(&process, at, error);
+}
+
+/* As if the recorder had come to it: behind all that it had. */
+static int take_ready(struct ada_salvage *salvage, uint32_t index, size_t *at, struct ada_error *error)
+{
+	const struct ada_salvage_ready *ready = &salvage->ready.items[index];
+	struct ada_salvage_process process = { .salvage = salvage, .note = &ready->note, .ready = ready->number };
+	int result;
+
+	process.number = __atomic_load_n(&salvage->map.header->providers_used, __ATOMIC_ACQUIRE) + index;
+	if (ada_path(process.path, "%s/%s", salvage->recovery->options->session, ready->note.name))
+		return ada_error_system(error, ENAMETOOLONG, "%s", salvage->recovery->options->session);
+	if (is_finished(&process))
+		return 0;
+	result = ada_salvage_ready_place(salvage, ready, process.path, error);
+	return result ? result : save_process(&process, at, error);
 }
 
 static int take_all(struct ada_salvage *salvage, struct ada_error *error)
@@ -186,6 +211,10 @@ static int take_all(struct ada_salvage *salvage, struct ada_error *error)
 				    "of %u threads nothing tells what of their shared memory is in their files: it is lost", refused);
 	for (uint32_t number = 0; number < used && !result; number++)
 		result = take_process(salvage, number, &at, error);
+	if (!result && ada_salvage_ready_list(salvage))
+		result = ada_error_system(error, ENOMEM, "what is in memory can't be listed");
+	for (uint32_t i = 0; i < salvage->ready.count && !result; i++)
+		result = take_ready(salvage, i, &at, error);
 	return result;
 }
 

@@ -17,7 +17,7 @@ static bool has_file(const struct ada_salvage_process *process, uint32_t id, uin
 {
 	char thread[PATH_MAX], path[PATH_MAX];
 
-	return !ada_path(thread, "%s/thread_%u", process->path, id) && !atf_index_path(path, sizeof path, thread, segment) &&
+	return !ada_path(thread, "%s/thread_%u", process->path, id) && !atf_index_find(path, sizeof path, thread, segment) &&
 	       !access(path, F_OK);
 }
 
@@ -98,7 +98,7 @@ static void bar_unnoted(const struct ada_salvage_process *process, struct ada_dr
 static uint32_t consumed_of(const struct ada_drain *drain, uint32_t number)
 {
 	const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
-	uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE), id = chunk->thread;
+	uint32_t end = ada_chunk_end(chunk), id = chunk->thread;
 	uint32_t begin = ada_segment_chunk_begin(drain->segment, number);
 	uint64_t seq = ada_segment_chunk_seq(drain->segment, number), next_seq;
 
@@ -186,6 +186,21 @@ static uint64_t segment_events(const struct ada_salvage *salvage)
 	return asked && asked < least ? least : asked;
 }
 
+int ada_salvage_attach(const struct ada_salvage_process *process, struct ada_segment *segment, struct ada_error *error)
+{
+	struct ada_segment_options layout;
+	int status = -ENOENT;
+
+	ada_arena_geometry(process->note, process->number, &layout);
+	layout.shared = &process->salvage->shared;
+	layout.ready = process->ready;
+	status = ada_segment_attach(segment, &layout, error);
+	if (status != -ENOENT || process->ready || !process->note->ready)
+		return status;
+	layout.ready = process->note->ready; /* the recorder had noted it, and had not come to give the name */
+	return ada_segment_attach(segment, &layout, error);
+}
+
 int ada_salvage_chunks(struct ada_salvage_process *process, struct ada_error *error)
 {
 	struct ada_salvage *salvage = process->salvage;
@@ -196,15 +211,12 @@ int ada_salvage_chunks(struct ada_salvage_process *process, struct ada_error *er
 					    .circular = salvage->map.header->index_mode == ADA_INDEX_CIRCULAR,
 					    .make_room = make_room,
 					    .context = salvage };
-	struct ada_segment_options layout;
 	struct ada_segment segment;
 	struct ada_error why = { "" };
 	struct ada_drain drain;
 	int result;
 
-	ada_arena_geometry(process->note, process->number, &layout);
-	layout.shared = &salvage->shared;
-	if (ada_segment_attach(&segment, &layout, &why)) {
+	if (ada_salvage_attach(process, &segment, &why)) {
 		ada_recover_problem(salvage->recovery, "%s: its shared memory is gone: %s", process->path, why.text);
 		return 0;
 	}

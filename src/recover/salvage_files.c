@@ -18,7 +18,7 @@
 
 static bool file_path(char path[PATH_MAX], const char *thread, uint32_t segment, bool detail)
 {
-	return !(detail ? atf_detail_path(path, PATH_MAX, thread, segment) : atf_index_path(path, PATH_MAX, thread, segment));
+	return !(detail ? atf_detail_path(path, PATH_MAX, thread, segment) : atf_index_find(path, PATH_MAX, thread, segment));
 }
 
 /* Removes segments from `first` on, the last one first, so that an interruption leaves no gap. */
@@ -104,7 +104,7 @@ static int lay_blocks(const struct ada_salvage *salvage, uint32_t lane, uint32_t
 		uint32_t number = salvage->blocks.items[i].block;
 		struct ada_arena_block block = salvage->map.blocks[number];
 
-		if (block.segment == segment && block.offset < end)
+		if (block.kind == ADA_ARENA_PLAIN && block.segment == segment && block.offset < end)
 			result = ada_file_write_at(fd, ada_arena_bytes(&salvage->map, number),
 						   end - block.offset < block.bytes ? end - block.offset : block.bytes, block.offset);
 	}
@@ -173,9 +173,15 @@ static int take_lane(const struct ada_salvage_process *process, const struct ada
 	}
 	if (fd < 0)
 		return ada_error_system(error, errno, "%s", path);
-	result = finish_file(process, note, &state, fd);
+	if (state.flags & ADA_ARENA_LANE_PACKED) {
+		result = ada_salvage_packed(process, note, &state, fd, thread, error);
+	} else {
+		result = finish_file(process, note, &state, fd);
+		if (result)
+			ada_error_system(error, -result, "%s", path);
+	}
 	close(fd);
-	return result ? ada_error_system(error, -result, "%s", path) : 0;
+	return result;
 }
 
 int ada_salvage_files(const struct ada_salvage_process *process, struct ada_error *error)

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "abi/record.h"
+#include "atf/index/index.h"
 #include "base/file.h"
 #include "recover/internal.h"
 
@@ -77,15 +78,19 @@ static uint64_t records_between(const struct lanes *lanes, uint64_t from_ns, uin
 /* The time of the first event from `from_ns` to `to_ns` whose detail was captured and is not there. */
 static uint64_t first_hole(const struct lane *lane, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct ada_event *events = atf_index_events(lane->index);
-	uint64_t i = atf_index_lower_bound(lane->index, from_ns), count = atf_index_count(lane->index);
+	uint64_t i = atf_index_lower_bound(lane->index, from_ns), count = atf_index_count(lane->index), run = 0;
 	uint64_t ordinal = first_record(lane, record_seq, i), seq = record_seq(lane, ordinal);
+	const struct ada_event *event = NULL;
 
-	for (; i < count && events[i].timestamp_ns <= to_ns; i++) {
-		if (!events[i].event_kind || events[i].detail_seq == ADA_NO_DETAIL || events[i].timestamp_ns < from_ns)
+	for (; i < count; i++, run--, event++) {
+		if (!run)
+			event = atf_index_run(lane->index, i, &run);
+		if (event->timestamp_ns > to_ns)
+			break;
+		if (!event->event_kind || event->detail_seq == ADA_NO_DETAIL || event->timestamp_ns < from_ns)
 			continue; /* the last: of a damaged file, whose times fall */
 		if (i != seq)
-			return events[i].timestamp_ns;
+			return event->timestamp_ns;
 		seq = record_seq(lane, ++ordinal);
 	}
 	return UINT64_MAX;

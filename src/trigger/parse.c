@@ -285,10 +285,11 @@ static int read_comparison(const struct ada_parser *parser, const struct kind *k
 	return status ? status : read_value(parser, head->value, named);
 }
 
-/* C++ throws by __cxa_throw, once a throw (a rethrow is no new one). Rust calls rust_panic once a panic; it has no type. */
+/* C++ throws by __cxa_throw, once a throw (a rethrow is no new one). Rust calls panic_with_hook once a panic (resuming one is no new
+ * one), before it tells of the panic and writes a backtrace, which may take longer than a post-roll; a panic has no type. */
 static int read_exception(const struct ada_parser *parser, struct ada_span span, bool type)
 {
-	static const char throws[] = "__cxa_throw", panics[] = "re:^(__rustc(\\[[0-9a-f]*\\])?::|std::panicking::)?rust_panic$";
+	static const char throws[] = "__cxa_throw", panics[] = "re:^std(\\[[0-9a-f]*\\])?::panicking::(rust_)?panic_with_hook$";
 	struct ada_trigger *trigger = parser->trigger;
 	struct ada_pattern pattern;
 	size_t offset;

@@ -3,11 +3,14 @@
 #include "trigger/pattern.h"
 #include <errno.h>
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <pcre2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include "elf/demangle.h"
+#include "elf/spoken.h"
 
 /* The last identifier before a literal's parameters, which the mangled form holds as it is. NULL where mangling has other words:
  * operators, destructors and constructors (those of std::string are "Ss"), lambdas, what Rust would encode. */
@@ -19,7 +22,7 @@ static char *needle_of(const char *text)
 	size_t length = strcspn(text, "(<@"), start;
 	char *needle;
 
-	if (strstr(text, "operator") || text[0] == '_' || strcspn(text, odd) < length || !length)
+	if (strstr(text, "operator") || strstr(text, "0x") || text[0] == '_' || strcspn(text, odd) < length || !length)
 		return NULL;
 	for (start = length; start && text[start - 1] != ':' && text[start - 1] != '.'; start--)
 		;
@@ -33,12 +36,35 @@ static char *needle_of(const char *text)
 	return needle;
 }
 
+/* The glob with a backslash before brackets that are part of names; NULL: no memory. */
+static char *escape_names(const char *text)
+{
+	static const char *const own[] = { "[abi:", "[clone ", "[]" };
+	char *escaped = malloc(2 * strlen(text) + 1), *end = escaped;
+	const char *at;
+
+	for (at = text; escaped && *at; *end++ = *at++)
+		for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+			if (!strncmp(at, own[i], strlen(own[i])) && (at == text || at[-1] != '\\')) {
+				*end++ = '\\';
+				break;
+			}
+	if (escaped)
+		*end = 0;
+	return escaped;
+}
+
 static int set_text(struct ada_pattern *pattern, const char *text, bool nocase, enum ada_pattern_kind kind, struct ada_error *error)
 {
 	*pattern = (struct ada_pattern){ .text = strdup(text), .nocase = nocase, .kind = kind };
 	if (kind == ADA_PATTERN_LITERAL)
 		pattern->needle = needle_of(text);
-	return pattern->text ? 0 : ada_error_system(error, ENOMEM, "a pattern");
+	if (kind == ADA_PATTERN_GLOB)
+		pattern->glob = escape_names(text);
+	if (pattern->text && (kind != ADA_PATTERN_GLOB || pattern->glob))
+		return 0;
+	ada_pattern_free(pattern);
+	return ada_error_system(error, ENOMEM, "a pattern");
 }
 
 int ada_pattern_literal(struct ada_pattern *pattern, const char *text, bool nocase, struct ada_error *error)
@@ -78,6 +104,7 @@ void ada_pattern_free(struct ada_pattern *pattern)
 	pcre2_match_data_free(pattern->match);
 	pcre2_code_free(pattern->regex);
 	free(pattern->text);
+	free(pattern->glob);
 	free(pattern->needle);
 	*pattern = (struct ada_pattern){ 0 };
 }
@@ -95,18 +122,35 @@ static char *without_parameters(const char *mangled, const char *demangled)
 	return ada_elf_demangle_bare(mangled);
 }
 
-void ada_names_open(struct ada_names *names, const char *mangled)
+void ada_place_text(char place[ADA_PLACE_TEXT], const char *path, uint64_t address)
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(place, ADA_PLACE_TEXT, "%.255s+0x%" PRIx64, slash ? slash + 1 : path, address);
+}
+
+/* NULL where the name is its own short form, or the one without parameters is. */
+static char *brief_of(const char *demangled)
+{
+	char text[ADA_NAME_BUFFER];
+
+	return strpbrk(demangled, "<[") ? strdup(ada_name_short(demangled, text)) : NULL;
+}
+
+void ada_names_open(struct ada_names *names, const char *mangled, const char *place)
 {
 	const char *version = strchr(mangled, '@'), *plain;
 
-	*names = (struct ada_names){ .mangled = mangled };
+	*names = (struct ada_names){ .mangled = mangled, .place = place && *place ? place : NULL };
 	if (version && version > mangled)
 		names->plain = strndup(mangled, (size_t)(version - mangled));
 	plain = names->plain ? names->plain : mangled;
 	if (plain[0] == '_')
 		names->demangled = ada_elf_demangle(plain);
-	if (names->demangled)
-		names->bare = without_parameters(plain, names->demangled);
+	if (!names->demangled)
+		return;
+	names->bare = without_parameters(plain, names->demangled);
+	names->brief = brief_of(names->demangled);
 }
 
 void ada_names_close(struct ada_names *names)
@@ -114,19 +158,21 @@ void ada_names_close(struct ada_names *names)
 	free(names->plain);
 	free(names->demangled);
 	free(names->bare);
+	free(names->brief);
 	*names = (struct ada_names){ 0 };
 }
 
-static bool pattern_fits(const struct ada_pattern *pattern, const char *name)
+bool ada_pattern_fits(const struct ada_pattern *pattern, const char *text)
 {
-	if (!name)
-		return false;
 	switch (pattern->kind) {
-	case ADA_PATTERN_REGEX: return pcre2_match(pattern->regex, (PCRE2_SPTR)name, strlen(name), 0, 0, pattern->match, NULL) >= 0;
-	case ADA_PATTERN_GLOB: return fnmatch(pattern->text, name, pattern->nocase ? FNM_CASEFOLD : 0) == 0;
+	case ADA_PATTERN_REGEX: return pcre2_match(pattern->regex, (PCRE2_SPTR)text, strlen(text), 0, 0, pattern->match, NULL) >= 0;
+	case ADA_PATTERN_GLOB:
+		if (fnmatch(pattern->glob, text, pattern->nocase ? FNM_CASEFOLD : 0) == 0)
+			return true;
+		break;
 	case ADA_PATTERN_LITERAL: break;
 	}
-	return (pattern->nocase ? strcasecmp(pattern->text, name) : strcmp(pattern->text, name)) == 0;
+	return (pattern->nocase ? strcasecmp(pattern->text, text) : strcmp(pattern->text, text)) == 0;
 }
 
 bool ada_pattern_may_match(const struct ada_pattern *pattern, const char *mangled)
@@ -136,8 +182,22 @@ bool ada_pattern_may_match(const struct ada_pattern *pattern, const char *mangle
 	return pattern->nocase ? strcasestr(mangled, pattern->needle) != NULL : strstr(mangled, pattern->needle) != NULL;
 }
 
+/* Globs and regexes mean a place only where there is no name: "lua*" is not all of lua5.4. */
+static bool means_place(const struct ada_pattern *pattern, const struct ada_names *names)
+{
+	const char *address = strrchr(names->place, '+');
+
+	if (pattern->kind != ADA_PATTERN_LITERAL)
+		return !*names->mangled && ada_pattern_fits(pattern, names->place);
+	return !strcmp(pattern->text, names->place) || (address && !strcmp(pattern->text, address + 1));
+}
+
 bool ada_pattern_matches(const struct ada_pattern *pattern, const struct ada_names *names)
 {
-	return pattern_fits(pattern, names->mangled) || pattern_fits(pattern, names->plain) || pattern_fits(pattern, names->demangled) ||
-	       pattern_fits(pattern, names->bare);
+	const char *forms[] = { names->mangled, names->plain, names->demangled, names->bare, names->brief };
+
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+		if (forms[i] && *forms[i] && ada_pattern_fits(pattern, forms[i]))
+			return true;
+	return names->place && means_place(pattern, names);
 }

@@ -194,6 +194,20 @@ int ada_region_reserve(struct ada_region **region, uint64_t near_start, uint64_t
 	return -ENOMEM;
 }
 
+int ada_region_reserve_near(struct ada_region **region, uint64_t near_start, uint64_t near_end, uint32_t stubs)
+{
+	return -ENOMEM;
+}
+
+uint64_t ada_region_near(struct ada_region *region, uint64_t entry, uint64_t return_address)
+{
+	return 0;
+}
+
+void ada_region_near_known(struct ada_hook *near, uint64_t stub)
+{
+}
+
 uint32_t ada_region_cells(uint32_t body_bytes, bool red_zone)
 {
 	return 1 + body_bytes / 64;

@@ -205,6 +205,8 @@ static void accepts_only_plans_that_fit(void **state)
 	BREAKS(header.hook_count = 1 << 20);
 	BREAKS(header.hook_count = 1); /* without origins */
 	BREAKS(header.origin_count = UINT32_MAX);
+	BREAKS(header.call_count = UINT32_MAX);
+	BREAKS(header.calls_offset = 4);
 	BREAKS(header.bodies_bytes = UINT64_MAX);
 	BREAKS(header.strings_bytes = 0);
 	BREAKS(strings[7] = 'x');

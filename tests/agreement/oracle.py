@@ -116,7 +116,9 @@ class Pairing:
             return
         self.last, self.after_loss = time, kind == LOST
 
-    def close(self):
+    def close(self, end):
+        """`end`: of the process, which open calls last until."""
+        self.last = max(self.last, end)
         self.gap(self.last)
         while self.open:
             call = self.open.pop()
@@ -145,6 +147,7 @@ class Recording:
     def __init__(self, path):
         self.path, self.calls, self.events = path, [], []
         self.lost = 0
+        self.ends = {}          # of processes, in ns: open calls last until then
         for directory in sorted(path.glob("pid_*")):
             self.read(Process(directory))
 
@@ -153,6 +156,8 @@ class Recording:
 
         def name_of(function_id):
             return (process.names[function_id], modules[function_id >> 32])
+        last = [segment[-1][0] for thread in process.threads for segment, _ in thread.segments if segment]
+        end = self.ends[process.path.name] = max([process.manifest["endNs"] or 0, *last])
         for thread in process.threads:
             pairing = Pairing(process.path.name, thread.tid, name_of)
             events = [event for segment, _ in thread.segments for event in segment]
@@ -160,7 +165,7 @@ class Recording:
                 pairing.feed(event, index_seq)
                 name = None if event[3] == LOST else name_of(event[1])
                 self.events.append((process.path.name, thread.id, thread.tid, index_seq, *event[:2], name, *event[3:]))
-            self.calls += pairing.close()
+            self.calls += pairing.close(end)
             self.lost += pairing.lost
 
     def select(self, tid=None, start=0, end=2**64, process=None):
@@ -174,12 +179,13 @@ class Recording:
 def brackets(recording, tid=None, start=0, end=2**64, process=None):
     """What formats of begin and end events hold of a part: calls that are open in it, cut at both its ends. (call, start, end)"""
     shown, threads = [], {}
-    for event in recording.select_events(tid, start, end, process):
+    for event in recording.select_events(tid, 0, end, process):
         threads.setdefault((event[0], event[2]), []).append(event)
     for (directory, number), events in threads.items():
-        first, last = events[0][3], events[-1][3]
-        after = any(e[0] == directory and e[2] == number and e[3] > last for e in recording.events)
-        stop = end if after else events[-1][4]
+        first = next((e[3] for e in events if e[4] >= start), events[-1][3] + 1)
+        last, stop = events[-1][3], min(end, recording.ends[directory])
+        if start > recording.ends[directory]:
+            continue
         for c in recording.calls:
             if (c.process, c.tid) == (directory, number) and c.index_seq <= last and (c.end_index_seq is None or c.end_index_seq >= first):
                 shown.append((c, max(c.start, start), min(c.end, stop)))

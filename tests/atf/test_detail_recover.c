@@ -234,22 +234,43 @@ static void test_what_is_refused(void **state)
 }
 
 /* The index says that there is detail, also where only recovery could write that. */
-static void test_the_index_names_the_detail_file(void **state)
+static void check_index_names_detail(struct fixture *fixture, int (*end)(struct atf_index_writer *writer))
 {
 	const struct atf_index_options options = { .thread_id = THREAD_ID, .arch = ATF_ARCH_X86_64 };
-	struct fixture *fixture = *state;
 	struct atf_index_writer *writer;
 	struct atf_index *index;
 	struct findings findings;
 
 	assert_int_equal(atf_index_writer_open(&writer, fixture->path, &options), 0);
-	atf_index_writer_abandon(writer);
+	assert_int_equal(end(writer), 0);
 	fixture_write_detail(fixture->detail, two, 2, ATF_ARCH_X86_64, true);
 	assert_int_equal(atf_index_recover(fixture->path, NULL), 0);
 	assert_int_equal(atf_index_open(&index, fixture->path, NULL), 0);
 	assert_int_equal(atf_index_header(index)->flags, ATF_FLAG_HAS_DETAIL);
 	atf_index_close(index);
 	assert_int_equal(findings_take(&findings, fixture->path), 0);
+}
+
+static int killed(struct atf_index_writer *writer)
+{
+	atf_index_writer_abandon(writer);
+	return 0;
+}
+
+static int closed(struct atf_index_writer *writer)
+{
+	return atf_index_writer_close(writer, false);
+}
+
+static void test_the_index_names_the_detail_file(void **state)
+{
+	check_index_names_detail(*state, killed);
+}
+
+/* A window was written behind the index file's end, and its writer killed before it could say so. */
+static void test_a_whole_index_names_the_detail_file(void **state)
+{
+	check_index_names_detail(*state, closed);
 }
 
 int main(void)
@@ -264,6 +285,7 @@ int main(void)
 		FIXTURE_TEST(test_half_finished),
 		FIXTURE_TEST(test_what_is_refused),
 		FIXTURE_TEST(test_the_index_names_the_detail_file),
+		FIXTURE_TEST(test_a_whole_index_names_the_detail_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

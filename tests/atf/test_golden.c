@@ -1,5 +1,6 @@
 /* The golden files of version 1 (golden/make.py wrote them from the specification): the reader understands them, and
  * the writer makes the same bytes. Argument: their directory. */
+#include "atf/pack/packed.h"
 #include "fixture.h"
 
 #include <stdio.h>
@@ -33,6 +34,7 @@ static const struct golden goldens[] = {
 	{ "index-v1.atf", GOLDEN_COUNT, ATF_COMPLETE },
 	{ "index-v1-unfinished.atf", GOLDEN_COUNT, ATF_NO_FOOTER },
 	{ "index-v1-empty.atf", 0, ATF_COMPLETE },
+	{ "index-v1.atp", GOLDEN_COUNT, ATF_COMPLETE },
 };
 
 static void golden_path(char path[4096], const char *name)
@@ -69,6 +71,8 @@ static void test_verify_finds_nothing_wrong(void **state)
 	assert_int_equal(findings_take(&findings, path), 0);
 	golden_path(path, "index-v1-empty.atf");
 	assert_int_equal(findings_take(&findings, path), 0);
+	golden_path(path, "index-v1.atp");
+	assert_int_equal(findings_take(&findings, path), 0);
 }
 
 static void expect_same_bytes(const char *path, const char *golden)
@@ -94,6 +98,24 @@ static void test_writer_makes_the_same(void **state)
 	assert_int_equal(atf_index_writer_append(writer, golden_events, GOLDEN_COUNT), 0);
 	assert_int_equal(atf_index_writer_close(writer, false), 0);
 	expect_same_bytes(fixture->path, "index-v1.atf");
+}
+
+static void test_packer_makes_the_same(void **state)
+{
+	struct atf_packer *packer = atf_packer_new();
+	struct fixture *fixture = *state;
+	struct atf_pack_writer *writer;
+	struct atf_pack_bytes block;
+	struct atf_pack_lane lane;
+
+	atf_pack_lane_open(&lane, GOLDEN_THREAD);
+	assert_int_equal(atf_pack_writer_open(&writer, fixture->path, GOLDEN_THREAD, ATF_ARCH_X86_64), 0);
+	assert_int_equal(atf_pack_encode(packer, &lane, golden_events, GOLDEN_COUNT, ATF_PACK_RAW, &block), 0);
+	assert_int_equal(atf_pack_writer_add(writer, &block, golden_events, GOLDEN_COUNT, false), 0);
+	assert_int_equal(atf_pack_writer_close(writer, 0), 0);
+	expect_same_bytes(fixture->path, "index-v1.atp");
+	atf_pack_lane_close(&lane);
+	atf_packer_free(packer);
 }
 
 static void test_recovery_makes_the_same(void **state)
@@ -281,13 +303,10 @@ static void test_detail_recovery(void **state)
 int main(int count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reader_understands_them),
-		cmocka_unit_test(test_verify_finds_nothing_wrong),
-		FIXTURE_TEST(test_writer_makes_the_same),
-		FIXTURE_TEST(test_recovery_makes_the_same),
-		cmocka_unit_test(test_reader_understands_detail),
-		FIXTURE_TEST(test_detail_writer_makes_the_same),
-		FIXTURE_TEST(test_detail_recovery),
+		cmocka_unit_test(test_reader_understands_them),	 cmocka_unit_test(test_verify_finds_nothing_wrong),
+		FIXTURE_TEST(test_writer_makes_the_same),	 FIXTURE_TEST(test_packer_makes_the_same),
+		FIXTURE_TEST(test_recovery_makes_the_same),	 cmocka_unit_test(test_reader_understands_detail),
+		FIXTURE_TEST(test_detail_writer_makes_the_same), FIXTURE_TEST(test_detail_recovery),
 	};
 
 	golden_stack_fill();

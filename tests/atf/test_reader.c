@@ -182,6 +182,8 @@ static void test_verify_tells_what_is_worth_knowing(void **state)
 	struct ada_event events[] = {
 		{ 1, 1, THREAD_ID, ADA_EVENT_CALL, 0, ADA_NO_DETAIL },
 		{ 2, 2, THREAD_ID, ADA_EVENT_CALL, 1, ADA_NO_DETAIL },
+		{ 2, 0x7ffe1000, THREAD_ID, ADA_EVENT_OBJECT, 1, ADA_NO_DETAIL },
+		{ 3, 5000, THREAD_ID, ADA_EVENT_RECORDER, 2, ADA_NO_DETAIL },
 		{ 3, 0, THREAD_ID, 77, 9, ADA_NO_DETAIL },
 		{ 4, 2, THREAD_ID, ADA_EVENT_RETURN, 1, ADA_NO_DETAIL },
 		{ 5, 6, THREAD_ID, ADA_EVENT_LOST, 0, ADA_NO_DETAIL },
@@ -195,12 +197,12 @@ static void test_verify_tells_what_is_worth_knowing(void **state)
 	struct findings findings;
 
 	assert_int_equal(atf_index_writer_open(&writer, fixture->path, &options), 0);
-	assert_int_equal(atf_index_writer_append(writer, events, 9), 0);
+	assert_int_equal(atf_index_writer_append(writer, events, 11), 0);
 	assert_int_equal(atf_index_writer_close(writer, false), 0);
 	assert_int_equal(findings_take(&findings, fixture->path), 0);
-	assert_string_equal(findings.all, "kinds: 1 events of unknown kinds, the first at event 2\n"
+	assert_string_equal(findings.all, "kinds: 1 events of unknown kinds, the first at event 4\n"
 					  "losses: 11 events were lost, at 2 places\n"
-					  "depths: 1 depths do not follow from the event before, the first at event 7"
+					  "depths: 1 depths do not follow from the event before, the first at event 9"
 					  " (rightly so where the program switches stacks)\n");
 }
 

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define HELD_MAX 64
@@ -24,6 +26,7 @@ struct slow_sink {
 	size_t written;	     /* blocks finished */
 	size_t fail_at;	     /* this block and all after it fail with ENOSPC; 0: none */
 	bool refuse, broken; /* write() says EAGAIN; wait() says EIO */
+	bool busy;	     /* wait() says EAGAIN, and nothing else is written either */
 	bool synced;
 };
 
@@ -75,8 +78,8 @@ static int slow_wait(struct atf_sink *sink, int fd)
 {
 	struct slow_sink *slow = (struct slow_sink *)sink;
 
-	if (slow->broken)
-		return -EIO;
+	if (slow->broken || slow->busy)
+		return slow->busy ? -EAGAIN : -EIO;
 	assert_true(slow->count > 0);
 	do
 		slow_finish_one(slow);
@@ -93,9 +96,15 @@ static int slow_close(struct atf_sink *sink, int fd, bool sync)
 	return close(fd) < 0 ? -errno : 0;
 }
 
+static bool slow_later(struct atf_sink *sink, int error)
+{
+	return error == -EFBIG;
+}
+
 static struct slow_sink slow_sink(uint64_t seed)
 {
-	return (struct slow_sink){ { .open = slow_open, .write = slow_write, .wait = slow_wait, .close = slow_close }, .random = { seed } };
+	return (struct slow_sink){ { .open = slow_open, .write = slow_write, .wait = slow_wait, .close = slow_close, .later = slow_later },
+				   .random = { seed } };
 }
 
 static struct atf_index_writer *writer_open(struct slow_sink *slow, const char *path)
@@ -214,13 +223,75 @@ static void test_a_broken_sink_keeps_its_blocks(void **state)
 	assert_memory_equal(slow.held[0].bytes, slow.held[0].block->bytes, slow.held[0].block->length);
 }
 
+/* Where the sink takes nothing for a while each call says so, and may come again: nothing is lost or comes twice. */
+static void test_a_busy_sink_is_asked_again(void **state)
+{
+	struct fixture *fixture = *state;
+	struct slow_sink slow = slow_sink(7);
+	struct atf_index_writer *writer = writer_open(&slow, fixture->path);
+	struct bytes file, expected;
+	uint64_t done = 0;
+	int refused = 0;
+
+	while (done < 6000) {
+		slow.busy = refused % 3 != 2;
+		if (!append_some(writer, &done, 100))
+			continue;
+		assert_int_equal(errno, EAGAIN);
+		assert_true(atf_index_writer_count(writer) >= done);
+		done = atf_index_writer_count(writer); /* an append over two blocks may have got half of its way */
+		refused++;
+	}
+	slow.busy = true;
+	assert_int_equal(atf_index_writer_close(writer, false), -ATF_ERROR_SYSTEM);
+	assert_int_equal(errno, EAGAIN);
+	assert_true(refused > 1);
+	slow.busy = false;
+	assert_int_equal(atf_index_writer_close(writer, false), 0);
+	file = bytes_read(fixture->path);
+	assert_int_equal(unlink(fixture->path), 0);
+	fixture_write(fixture->path, 0, done);
+	expected = bytes_read(fixture->path);
+	assert_int_equal(file.length, expected.length);
+	assert_memory_equal(file.bytes, expected.bytes, file.length);
+	free(file.bytes);
+	free(expected.bytes);
+}
+
+/* Neither does the end of a file that can't be written now spoil the file. */
+static void test_a_footer_may_come_later(void **state)
+{
+	struct fixture *fixture = *state;
+	struct slow_sink slow = slow_sink(7);
+	struct atf_index_writer *writer = writer_open(&slow, fixture->path);
+	struct rlimit before, small = { .rlim_cur = sizeof(AtfIndexHeader) };
+	struct atf_index *index;
+	uint64_t done = 0;
+
+	assert_int_equal(append_some(writer, &done, 300), 0);
+	assert_int_equal(atf_index_writer_flush(writer), 0);
+	while (slow.count)
+		slow_finish_one(&slow);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small.rlim_max = before.rlim_max;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_int_equal(atf_index_writer_close(writer, false), -ATF_ERROR_SYSTEM);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(atf_index_writer_close(writer, false), 0);
+	assert_int_equal(atf_index_open(&index, fixture->path, NULL), 0);
+	assert_int_equal(atf_index_completeness(index), ATF_COMPLETE);
+	assert_int_equal(atf_index_count(index), 300);
+	atf_index_close(index);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(test_blocks_done_in_any_order),
-		FIXTURE_TEST(test_a_failed_block_is_told),
-		FIXTURE_TEST(test_a_refused_block_is_told),
-		FIXTURE_TEST(test_a_broken_sink_keeps_its_blocks),
+		FIXTURE_TEST(test_a_busy_sink_is_asked_again), FIXTURE_TEST(test_a_footer_may_come_later),
+		FIXTURE_TEST(test_blocks_done_in_any_order),   FIXTURE_TEST(test_a_failed_block_is_told),
+		FIXTURE_TEST(test_a_refused_block_is_told),    FIXTURE_TEST(test_a_broken_sink_keeps_its_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,9 @@ static void test_segments_are_one_sequence(void **state)
 /* Over segments: each kind in its place, and captured as the definition says. */
 static void test_books(void **state)
 {
-	static const uint32_t kinds[] = { ADA_EVENT_CALL, ADA_EVENT_CALL, ADA_EVENT_RETURN, ADA_EVENT_LOST, ADA_EVENT_EXCEPTION, 5, 0 };
+	static const uint32_t kinds[] = {
+		ADA_EVENT_CALL, ADA_EVENT_CALL, ADA_EVENT_RETURN, ADA_EVENT_LOST, ADA_EVENT_EXCEPTION, ADA_EVENT_OBJECT, 0
+	};
 	struct fixture *fixture = *state;
 	struct atf_thread *thread;
 	struct atf_books books;

@@ -75,15 +75,27 @@ def record(ada, program, tmp_path):
     return run
 
 
-def test_all_is_there(ada, record):
-    lane, _ = check_books(ada, *record(4, 5000, 1))
+@pytest.mark.parametrize("pack", ["auto", "always", "never"])
+def test_all_is_there(ada, record, pack):
+    lane, _ = check_books(ada, *record(4, 5000, 1, f"--pack={pack}"))
     assert lane["lost"] == 0
 
 
+def test_many_threads_packed(ada, record):
+    """More busy threads than workers, and than long runs of events."""
+    output, book = record(64, 2000, 1, "--pack=always", "--on-full=block")
+    lane, manifest = check_books(ada, output, book)
+    assert lane["lost"] == 0 and lane["event_count"] > 64 * 2000
+    assert all(segment["packed"] for thread in manifest["threads"] for segment in thread["segments"])
+    size = sum(path.stat().st_size for path in output.glob("*/pid_*/thread_*/index.atp"))
+    assert size < 3 * lane["event_count"], f"{size / lane['event_count']:.2f} bytes an event"
+
+
 @pytest.mark.parametrize("detail", ["off", "stack"])
-def test_drops(ada, record, detail):
+@pytest.mark.parametrize("pack", ["always", "never"])
+def test_drops(ada, record, detail, pack):
     """A buffer far too small for the rate."""
-    lane, _ = check_books(ada, *record(4, 150000, 1, "--index-buffer=1M", f"--detail={detail}"))
+    lane, _ = check_books(ada, *record(4, 150000, 1, "--index-buffer=1M", f"--detail={detail}", f"--pack={pack}"))
     assert lane["lost"] > 0
 
 
@@ -92,9 +104,19 @@ def test_waits(ada, record):
     assert lane["lost"] == 0
 
 
-def test_segments(ada, record):
-    lane, manifest = check_books(ada, *record(2, 20000, 1, "--segment-size=1M"))
-    assert lane["lost"] == 0 and all(len(thread["segments"]) > 3 for thread in manifest["threads"] if thread["events"])
+@pytest.mark.parametrize("pack", ["auto", "always", "never"])
+def test_segments(ada, record, pack):
+    """`auto` goes on packed behind the first segment. What is unpacked is sound, too, and keeps the same books."""
+    output, book = record(2, 20000, 1, "--segment-size=1M", f"--pack={pack}")
+    lane, manifest = check_books(ada, output, book)
+    threads = [thread for thread in manifest["threads"] if thread["events"]]
+    assert lane["lost"] == 0 and all(len(thread["segments"]) > 3 for thread in threads)
+    for thread in threads:
+        packed = [segment.get("packed", False) for segment in thread["segments"]]
+        assert packed == [pack == "always"] + [pack != "never"] * (len(packed) - 1)
+        assert all(segment["file"].endswith(".atp") == segment.get("packed", False) for segment in thread["segments"])
+    assert ada("unpack", Session(output).path).status == 0
+    check_books(ada, output, book)
 
 
 def test_circular(ada, record):

@@ -59,5 +59,5 @@ def test_a_name_that_comes_late_is_known(ada, named, tmp_path):
         session.close()
     rows = ada.rows("report", "--thread=alpha", session.session)
     assert {row["function"]: row["calls"] for row in rows}["work"] == 1
-    told = ada("narrate", session.session).stdout.decode()
+    told = ada("narrate", "--all", session.session).stdout.decode()
     assert "(exactly_fifteen, tid " in told and "(named, tid " in told

@@ -56,3 +56,13 @@ def test_help(ada, tmp_path):
         result = ada(*command, "--help", cwd=tmp_path)
         assert result.status == 0 and result.stdout and not result.stderr
     assert ada("--version").stdout.startswith(b"ada ")
+
+
+@pytest.mark.traces
+def test_patterns_that_fit_nothing_are_told(ada, tmp_path):
+    """With the nearest name, once the program has run: what it loads late may fit."""
+    words = ["trace", f"--output={tmp_path / 'out'}", "--quiet", "--exclude=mallok,re:/^mallo.$/,frobnicate", "--functions=m*", "--", "/bin/true"]
+    told = ada(*words)
+    assert told.status == 0
+    assert told.stderr.decode().splitlines() == ["ada: --exclude: no function is called mallok; near it: malloc",
+                                                 "ada: --exclude: no function is called frobnicate"]

@@ -114,7 +114,7 @@ def test_unknown_function_is_a_warning_with_the_nearest_names(ada, tmp_path):
 
 OPTIONS = {
     "--detail=everything": "off, regs, stack", "--stack-bytes=257": "stack-bytes=257", "--stack-bytes=-1": "stack-bytes=-1",
-    "--stack-bytes=some": "stack-bytes", "--stack-bytes=": "stack-bytes",
+    "--stack-bytes=some": "stack-bytes", "--stack-at=return": "call, both", "--stack-bytes=": "stack-bytes",
     "--detail-buffer=0": "detail-buffer=0.*between 4", "--detail-buffer=3M": "detail-buffer", "--detail-buffer=65G": "detail-buffer",
     "--detail-buffer=-5": "detail-buffer", "--detail-mode=sideways": "circular, oneshot, streaming",
     "--pre-roll-sec=-1": "pre-roll-sec=-1.*seconds", "--pre-roll-sec=soon": "pre-roll-sec", "--pre-roll-sec=": "pre-roll-sec",

@@ -2,6 +2,7 @@
 import csv
 import io
 import json
+import pathlib
 from collections import defaultdict
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -69,12 +70,14 @@ def from_dump(ada, session, *arguments):
     """What the calls are, from the events that `ada dump` prints. Of sessions that lost nothing."""
     result = ada("dump", "--format=json", *arguments, session)
     assert result.status == 0, result.stderr
-    threads, stacks, last = defaultdict(list), defaultdict(list), {}
+    threads, stacks = defaultdict(list), defaultdict(list)
+    ends = {path.parent.name: json.loads(path.read_text())["endNs"] or 0 for path in pathlib.Path(session).glob("pid_*/manifest.json")}
+    only = next(iter(ends), None)
     for line in result.stdout.splitlines()[:-1]:
         event = json.loads(line)
         key = event.get("process"), event["thread"]
-        last[key] = event["timestamp_ns"]
-        stack = stacks[key]
+        stack, name = stacks[key], key[0] or only
+        ends[name] = max(ends[name], event["timestamp_ns"])
         if event["kind"] == "call":
             call = Call(event["function"], event["timestamp_ns"], None, "open")
             (stack[-1].children if stack else threads[key]).append(call)
@@ -83,9 +86,9 @@ def from_dump(ada, session, *arguments):
             assert stack[-1].name == event["function"] and len(stack) == event["depth"] + 1
             call = stack.pop()
             call.end, call.outcome = event["timestamp_ns"], event["kind"]
-    for key, stack in stacks.items():
+    for (process, _), stack in stacks.items():
         for call in stack:
-            call.end = last[key]
+            call.end = ends[process or only]
     return dict(threads)
 
 

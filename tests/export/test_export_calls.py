@@ -188,7 +188,7 @@ def test_losses(session, export, export_perfetto):
     rows = csv_rows(export("csv", path))
     assert [(r["function"], r["outcome"], r["duration_ns"], r["self_ns"], r["end_index_seq"]) for r in rows] == [
         ("leaf", "return", "30", "30", "2"), ("leaf", "unknown", "", "", ""), ("leaf", "return", "60", "60", "6"),
-        ("main", "open", "100", "0", "")]
+        ("main", "open", str(10**9), str(10**9 - 100), "")]
     trace = export_perfetto(path)
     (main,), = trace.threads().values()
     assert (main.outcome, [(c.start - START_NS, c.end - START_NS, c.outcome) for c in main.children]) == (

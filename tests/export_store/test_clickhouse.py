@@ -10,6 +10,7 @@ import subprocess
 import threading
 
 import pytest
+from harness import unpacked
 
 from clickhouse import SERVER, Proxy, two_servers
 
@@ -209,8 +210,9 @@ def run_to(ada, proxy, session, signal_number):
 def events_by_thread(session):
     """From the sizes of the files: events of each thread that has some."""
     counts = collections.Counter()
-    for path in session.glob("pid_*/thread_*/index*.atf"):
-        counts[path.parent] += (path.stat().st_size - 128) // 32
+    for path in session.glob("pid_*/thread_*/index*.at[fp]"):
+        size = len(unpacked(path)) if path.suffix == ".atp" else path.stat().st_size
+        counts[path.parent] += (size - 128) // 32
     return sorted(count for count in counts.values() if count)
 
 

@@ -9,7 +9,8 @@ import subprocess
 
 import pytest
 
-TABLES = ["events", "calls", "functions", "detail", "windows", "marks", "threads", "modules", "anchors", "losses"]
+TABLES = ["events", "calls", "functions", "detail", "windows", "marks", "threads", "modules", "anchors", "losses", "waits", "causes",
+          "switches", "mutes"]
 SCENARIOS = ["plain", "lossy", "processes", "detail", "names", "rules", "running", "empty", "random:5:3:20000"]
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 
 import pytest
 from harness import NO_OWN_MEMORY, SMALL_DEV_SHM, Session, check_recording, enter, run, skip_unless_possible
@@ -75,6 +76,40 @@ def test_what_does_not_fit_is_lost_for_that_reason(live, ada):
     assert held >= 2047 * CHUNK and lane["lost_memory_limit"] == 0
     assert lane["lost"] == lane["lost_buffer_full"] > 0
     assert "LOST" not in summary                # --quiet
+
+
+def test_the_summary_says_what_helps(ada, build_dir, tmp_path):
+    """Behind a loss for want of room: the recorder stands still while the program makes more than the buffer holds."""
+    words = [ada.path, "trace", f"--output={tmp_path / 'out'}", "--index-buffer=1M", "--detail=off", "--no-libcalls", "--",
+             build_dir / "tests/growth/growth_program", "1", "100000"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        os.kill(process.pid, signal.SIGSTOP)
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"done\n"
+        os.kill(process.pid, signal.SIGCONT)
+        process.stdin.close()
+        summary = process.stderr.read().decode()
+    assert "events LOST (buffer full)" in summary
+    assert "ada: events came faster than their files took them: `ada tune` says which functions to leave out" in summary
+
+
+def test_how_much_lay_in_huge_pages_is_told(live, ada):
+    """Where the kernel says it (from Linux 6.7 on); never more than the buffer has got."""
+    program = live(1, 300000, "--no-libcalls")
+    run_alone(program)
+    program.end()
+    recording = check_recording(ada, program.output)
+    manifest, = recording.manifests().values()
+    told = []
+    for lane in ("index", "detail"):
+        buffer = manifest["buffering"][lane]
+        assert 0 < buffer["memoryBytes"] <= buffer["bufferBytes"]
+        assert buffer["hugeBytes"] is None or 0 <= buffer["hugeBytes"] <= buffer["memoryBytes"] + (2 << 20)
+        told.append(buffer["hugeBytes"] is not None)
+    assert told[0] == told[1] == any(line.startswith("memory ") and line.endswith(" in huge pages")
+                                     for line in ada("info", recording.path).stdout.decode().splitlines())
 
 
 def test_oneshot_ends_when_the_buffer_is_full(live, ada):

@@ -154,3 +154,21 @@ def test_signals(ada, tmp_path, programs):
 def test_crash(ada, tmp_path, programs):
     found = record(ada, tmp_path, ["crash", "signal=SIGABRT", "signal=SIGSEGV"], [programs / "kinds", "abort"], status=134)
     assert [marks for _, marks in found] == [1, 1, 0]
+
+
+def rules_of(ada, tmp_path, programs, *options):
+    result = ada("trace", "--quiet", f"--output={tmp_path / 'out'}", *options, "--", programs / "kinds", "abort")
+    assert result.status == 134, result.stderr.decode()
+    manifest, = check_recording(ada, tmp_path / "out").manifests().values()
+    return {rule["text"]: rule["marks"] for rule in manifest["marking_policy"]["rules"]}
+
+
+@pytest.mark.parametrize("options, rules", [
+    ([], {"crash": 1, "manual": 0}),
+    (["--trigger=symbol=twice"], {"symbol=twice": 0, "crash": 1, "manual": 0}),
+    (["--trigger=crash@pre=5ev"], {"crash@pre=5ev": 1, "manual": 0}),
+    (["--trigger=symbol=twice", "--no-default-triggers"], {"symbol=twice": 0}),
+    (["--no-default-triggers"], {})])
+def test_crash_and_manual_stay(ada, tmp_path, programs, options, rules):
+    """Whatever else is asked: nobody wants to miss a crash because of another rule."""
+    assert rules_of(ada, tmp_path, programs, *options) == rules

@@ -47,7 +47,8 @@ class Thread:
     rows: list = field(default_factory=list)
     calls: list = field(default_factory=list)
 
-    def pair(self):
+    def pair(self, end):
+        """`end`: of the process, which open calls last until."""
         stack = []
         for row in self.rows:
             if row["kind"] == "call":
@@ -62,7 +63,7 @@ class Thread:
                 if stack:
                     stack[-1].children += call.took
         for call in reversed(stack):
-            call.end = self.rows[-1]["timestamp_ns"]
+            call.end = end
             if call.parent:
                 call.parent.children += call.took
 
@@ -79,7 +80,7 @@ class Story:
 
     def __init__(self, ada, session, *arguments, pair=True):
         self.ada, self.session = ada, session
-        self.rows = ada.rows("narrate", session, *arguments)
+        self.rows = ada.rows("narrate", session, "--full-names", *arguments)
         self.manifests = {p.name: json.loads((p / "manifest.json").read_text()) for p in session.glob("pid_*")}
         self.document = json.loads((session / "session.json").read_text())
         self.start = self.document["startNs"]
@@ -92,10 +93,13 @@ class Story:
             row = json.loads(line)
             if "completeness" not in row:
                 self.threads.setdefault((row.get("process", only), row["thread"]), Thread()).rows.append(row)
-        for thread in self.threads.values():
+        ends = {name: manifest["endNs"] or 0 for name, manifest in self.manifests.items()}
+        for (process, _), thread in self.threads.items():
+            ends[process] = max(ends[process], thread.rows[-1]["timestamp_ns"])
+        for (process, _), thread in self.threads.items():
             assert [r["index_seq"] for r in thread.rows] == list(range(len(thread.rows)))
             if pair:
-                thread.pair()
+                thread.pair(ends[process])
 
     def of(self, kind, window=None):
         return [r for r in self.rows if r["kind"] == kind and (window is None or r["window"] == window)]
@@ -148,6 +152,30 @@ class Story:
 
     def thread(self, row, text):
         return self.threads[row["process"], int(re.search(r"[Tt]hread (\d+)", text)[1])]
+
+    # --- why it took long -----------------------------------------------------------------------------------------------
+
+    def check_headline(self, row, text):
+        """Begins its window. What its cause says of the call is so."""
+        assert row is next(r for r in self.rows if r["window"] == row["window"])
+        cause = row["cause"]
+        if cause is None:
+            return text.endswith("; no call that took long is behind it.") and len(row["evidence"]) == 1
+        assert cause["window"] == row["window"] and 0 < cause["share"] <= 1
+        thread = self.threads[row["process"], cause["thread"]]
+        call = next(c for c in thread.calls if c.position == cause["index_seq"])
+        assert call.function == cause["function"] and row["evidence"][0]["first"] == call.position
+        if call.end_position is not None:
+            assert call.took == cause["duration_ns"] and duration(call.took) in text
+        inside = [c for c in thread.calls if c.position >= call.position and c.position < (call.end_position or len(thread.rows))]
+        assert cause["function_waited"] in {c.function for c in inside}
+        assert cause["culprit_thread"] is None or (row["process"], cause["culprit_thread"]) in self.threads
+
+    def check_cause(self, row, text):
+        """The last headline's evidence: each event cited is of the thread that the sentence names."""
+        assert [r["kind"] for r in self.rows[:self.rows.index(row)] if r["window"] == row["window"]][0] == "headline"
+        number = int(re.search(r"[Tt]hread (\d+)", text)[1])
+        assert {e["thread"] for e in row["evidence"]} == {number}
 
     # --- the session ----------------------------------------------------------------------------------------------------
 

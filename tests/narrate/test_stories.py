@@ -231,7 +231,7 @@ def test_the_same_bytes_every_time(ada, record):
 def test_a_citation_is_a_dump_command(ada, record):
     """What stands in brackets, pasted into dump, gives as many events as it says."""
     session = record("crash", status=139)
-    text, _, _ = ada("narrate", session).stdout.decode().partition("\nOf a citation like ")
+    text, _, _ = ada("narrate", "--all", session).stdout.decode().partition("\nOf a citation like ")
     found = re.findall(r"thread (\d+) ((?:#\d+(?:-\d+)?(?:, )?)+)", text)
     assert len(found) > 10
     for thread, ranges in found:

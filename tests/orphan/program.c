@@ -5,6 +5,7 @@
  * FILE: a word a thread, how many calls it has made. Behind "ready" each line of stdin is an order, answered by "done":
  *   fork   a child calls a function, and ends with 3        load   LIBRARY is opened, its function called, and closed
  *   exec   /bin/true, by a child                            count  answered by the number of descriptors instead
+ *   family a child and its child do so, both end with 3
  * At the end of stdin the threads end; it prints "wrong N" and ends with 7.
  */
 #include <dirent.h>
@@ -68,6 +69,11 @@ static int call(void)
 	return (int)twice(1);
 }
 
+static int parent(void)
+{
+	return child(call) == 3 ? call() : 1;
+}
+
 static int execute(void)
 {
 	execl("/bin/true", "true", NULL);
@@ -114,6 +120,8 @@ int main(int count, char **words)
 	while (fgets(line, sizeof line, stdin)) {
 		if (!strcmp(line, "fork\n"))
 			wrong += child(call) != 3;
+		else if (!strcmp(line, "family\n"))
+			wrong += child(parent) != 3;
 		else if (!strcmp(line, "exec\n"))
 			wrong += child(execute) != 0;
 		else if (!strcmp(line, "load\n"))

@@ -1,6 +1,7 @@
 """The recorder dies, the program lives: at full speed, whatever it waited for, and to its own end. The recorder is this test's child
 and is not waited for, so it stays a zombie. One that is stopped is waited for only so long."""
 import ctypes
+import json
 import mmap
 import os
 import pathlib
@@ -21,6 +22,10 @@ CALLS = 100000                              # more than any buffer of 1 MB holds
 PR_SET_CHILD_SUBREAPER = 36
 BLOCK = "--on-full=block", "--index-buffer=1M", "--detail=off"
 DROP = "--index-buffer=1M", "--detail=off"
+ASKS = "--index-buffer=1M", "--trigger=symbol=twice"  # with rules that name functions a fork's child asks for its segment
+AT_ONCE_S = 4                               # less than anyone waits for a recorder that stands
+KEEPER = "ada-keeper"
+READY_S = 10
 
 
 def until(condition):
@@ -81,6 +86,10 @@ class Program(Live):
     def recorder_state(self):
         return pathlib.Path(f"/proc/{self.recorder}/stat").read_text().rpartition(")")[2].split()[0]
 
+    def keeper(self):
+        return next(int(pid) for pid in pathlib.Path(f"/proc/{self.recorder}/task/{self.recorder}/children").read_text().split()
+                    if pathlib.Path(f"/proc/{pid}/comm").read_text() == KEEPER + "\n")
+
     def end_alone(self):
         """It ends as without ada: status, output; and its recorder was a zombie all the time."""
         until(lambda: self.recorder_state() == "Z")
@@ -138,7 +147,7 @@ def talker(program, order):
 
 @pytest.mark.parametrize("order", ["load", "fork", "exec"])
 def test_killed_in_a_conversation(start, order):
-    program = start(2, *DROP)
+    program = start(2, *(ASKS if order == "fork" else DROP))
     program.stop_recorder()
     program.say(order + "\n")
     until(lambda: talker(program, order))
@@ -146,6 +155,82 @@ def test_killed_in_a_conversation(start, order):
     assert program.line() == "done\n"
     program.goes_on()
     program.end_alone()
+
+
+def lies_ready(program):
+    """As many segments as do once a process has forked. None ever does where memory is limited, or not the recorder's own."""
+    names = {os.readlink(path) for path in pathlib.Path(f"/proc/{program.recorder}/fd").iterdir() if path.is_symlink()}
+    return sum("/ready." in name for name in names) >= 4
+
+
+def calls_of_children(ada, recording, pid):
+    """Of children of forks: how often they called leaf, which each does twice."""
+    sql = "SELECT process, COUNT(*) AS calls FROM calls WHERE function = 'leaf' GROUP BY process"
+    answer = ada("query", "--format=json", recording.path, sql)
+    assert answer.status == 0, answer.stderr
+    rows = json.loads(answer.stdout)
+    return [row["calls"] for row in (rows["rows"] if isinstance(rows, dict) else rows) if row["process"] != f"pid_{pid}"]
+
+
+def fork_beside_a_stopped_recorder(program, orders):
+    program.tell("fork\n")
+    end = time.monotonic() + READY_S
+    while not lies_ready(program):
+        if time.monotonic() > end:
+            pytest.skip("no segments lie ready here")
+        time.sleep(0.001)
+    program.stop_recorder()
+    begin = time.monotonic()
+    for order in orders:
+        program.tell(order + "\n")
+    assert time.monotonic() - begin < AT_ONCE_S
+
+
+@pytest.mark.parametrize("options", [DROP, ("--index-buffer=1M",)], ids=["index", "detail"])
+def test_children_begin_while_the_recorder_stands(ada, start, tmp_path, options):
+    """They wait for nobody, and are recorded from their first call on once it goes on: the HELLO of a child and that of its child, and
+    their deaths, lie there by then."""
+    program = start(1, *options)
+    fork_beside_a_stopped_recorder(program, ["family", "fork"])
+    os.kill(program.recorder, signal.SIGCONT)
+    program.end(7)
+    recording = check_recording(ada, tmp_path / "ada")
+    assert calls_of_children(ada, recording, program.pid) == [2] * 4
+    for name, manifest in recording.manifests().items():
+        assert manifest["index_lane"]["lost"] == 0 or name == f"pid_{program.pid}"
+        # Linux before 6.16 knows no more how a process ended that is gone.
+        assert manifest["exit"] in ({"kind": "exited", "status": 3}, {"kind": "unknown"}) or name == f"pid_{program.pid}"
+
+
+def test_a_child_that_is_another_program_by_then(ada, start, tmp_path):
+    """It forks and executes while the recorder stands: the recorder hears of both, in their order."""
+    program = start(1, *DROP)
+    fork_beside_a_stopped_recorder(program, [])
+    program.say("exec\n")
+    until(lambda: talker(program, "exec"))
+    os.kill(program.recorder, signal.SIGCONT)
+    assert program.line() == "done\n"
+    program.end(7)
+    manifests = check_recording(ada, tmp_path / "ada").manifests()
+    child = next(name for name in manifests if name.count("_") == 2).rpartition("_")[0]
+    assert manifests[child]["exit"]["kind"] == "exec" and manifests[child]["parentPid"] == program.pid
+    assert manifests[child + "_2"]["program"].endswith("/true") and manifests[child + "_2"]["provider"] > manifests[child]["provider"]
+
+
+def test_children_that_nobody_heard_of_are_recovered(ada, start, tmp_path):
+    """The recorder dies before it reads their HELLOs: what they did is saved, with names."""
+    program = start(1, *DROP)
+    fork_beside_a_stopped_recorder(program, ["family", "fork"])
+    keeper = os.pidfd_open(program.keeper())
+    program.kill()
+    program.end_alone()
+    assert select.select([keeper], [], [], WAIT_S)[0]
+    os.close(keeper)
+    recording = Session(tmp_path / "ada")
+    assert ada("verify", recording.path).status == 0
+    assert calls_of_children(ada, recording, program.pid) == [2] * 4
+    parents = {manifest["pid"]: manifest["parentPid"] for manifest in recording.manifests().values()}
+    assert sorted(parents[pid] == program.pid for pid in parents if pid != program.pid) == [False, True, True, True]
 
 
 def test_stopped_and_continued(ada, start, tmp_path):

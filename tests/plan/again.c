@@ -337,7 +337,8 @@ static void check_ranges(struct subject *subject)
 	free(ranges);
 }
 
-static void check_branch(struct subject *subject, uint64_t source, uint64_t target)
+/* How many hooks patch below the address. */
+static size_t hooks_below(const struct subject *subject, uint64_t address)
 {
 	const struct ada_plan_hook *hooks = ada_plan_hooks(subject->plan);
 	size_t low = 0, high = ada_plan_header(subject->plan)->hook_count;
@@ -345,11 +346,19 @@ static void check_branch(struct subject *subject, uint64_t source, uint64_t targ
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (hooks[middle].patch_address < target)
+		if (hooks[middle].patch_address < address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	return low;
+}
+
+static void check_branch(struct subject *subject, uint64_t source, uint64_t target)
+{
+	const struct ada_plan_hook *hooks = ada_plan_hooks(subject->plan);
+	size_t low = hooks_below(subject, target);
+
 	if (!low || target >= hooks[low - 1].patch_address + subject->dead_bytes[low - 1])
 		return;
 	/* A copied branch is dead where it was. */
@@ -375,6 +384,28 @@ static void check_all_branches(struct subject *subject)
 			if (instruction.raw.imm[0].is_relative)
 				check_branch(subject, address, address + instruction.length + (uint64_t)instruction.raw.imm[0].value.s);
 		}
+	}
+}
+
+/* Each call is one in the file, of its hook's function, and no patch compares or overwrites it. */
+static void check_calls(struct subject *subject)
+{
+	const struct ada_plan_header *header = ada_plan_header(subject->plan);
+	const struct ada_plan_hook *hooks = ada_plan_hooks(subject->plan);
+
+	for (uint32_t i = 0; i < header->call_count; i++) {
+		const struct ada_plan_call *call = &calls_of(subject->plan)[i];
+		uint64_t behind = header->address_start + call->behind, start = behind - ADA_CALL_BYTES;
+		struct instruction called;
+		size_t below;
+
+		if (!decode_original(subject, start, &called) || called.i.opcode != 0xe8 || called.i.length != ADA_CALL_BYTES ||
+		    meaning(&called, &called.operands[0]) != ada_plan_functions(subject->plan)[hooks[call->hook].function].address)
+			report(subject, start, "no call of the hook's function");
+		below = hooks_below(subject, behind);
+		for (size_t k = below > 15 ? below - 15 : 0; k < below; k++)
+			if (hooks[k].patch_address + hooks[k].patch_bytes > start)
+				report(subject, start, "a call in the bytes of a patch");
 	}
 }
 
@@ -408,7 +439,9 @@ static int check_file(const char *path)
 			report(&subject, ada_plan_hooks(subject.plan)[i].patch_address, "an island in bytes that are alive");
 	check_ranges(&subject);
 	check_all_branches(&subject);
-	printf("%s: %u functions, %u hooks, %u wrong\n", path, header->function_count, header->hook_count, subject.wrong);
+	check_calls(&subject);
+	printf("%s: %u functions, %u hooks, %u calls, %u wrong\n", path, header->function_count, header->hook_count, header->call_count,
+	       subject.wrong);
 	free(subject.copied_end);
 	free(subject.dead_bytes);
 	ada_plan_close(subject.plan);

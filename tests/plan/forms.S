@@ -1,18 +1,7 @@
-/* One function for each form of patch and each refusal; test_forms.c knows which. Built into a shared library.
- * FUNCTION name ... END name: 16-aligned, as compilers do, with the unwind entry that a called function has. */
+/* One function for each form of patch and each refusal; test_forms.c knows which. Built into a shared library. */
+#include "function.inc"
 	.text
 
-.macro FUNCTION name
-	.p2align 4
-	.globl \name
-	.type \name, @function
-\name:
-	.cfi_startproc
-.endm
-.macro END name
-	.cfi_endproc
-	.size \name, . - \name
-.endm
 /* Nothing behind it that could be padding: the next function follows at once. */
 .macro PACKED name
 	.globl \name

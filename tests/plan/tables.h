@@ -18,6 +18,11 @@ static inline const struct ada_plan_origin *origins_of(const struct ada_plan *pl
 	return (const struct ada_plan_origin *)table_at(plan, ada_plan_header(plan)->origins_offset) + hook->origin_first;
 }
 
+static inline const struct ada_plan_call *calls_of(const struct ada_plan *plan)
+{
+	return table_at(plan, ada_plan_header(plan)->calls_offset);
+}
+
 static inline const uint8_t *body_of(const struct ada_plan *plan, const struct ada_plan_hook *hook)
 {
 	return (const uint8_t *)table_at(plan, ada_plan_header(plan)->bodies_offset) + hook->body_offset;

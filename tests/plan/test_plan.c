@@ -15,6 +15,7 @@
 #include "plan/file/file.h"
 #include "plan/ground/refusal.h"
 #include "plan/plan.h"
+#include "tables.h"
 
 static const char *library_path;
 static char cache[] = "/tmp/ada-test-plan-XXXXXX";
@@ -182,6 +183,69 @@ static void test_check_knows_registers(void **unused)
 	ada_plan_close(plan);
 }
 
+/* How many calls of the plan lie in one function and lead to another. */
+static unsigned calls_between(const struct ada_plan *plan, const char *caller, const char *called)
+{
+	const struct ada_plan_header *header = ada_plan_header(plan);
+	const struct ada_plan_function *functions = ada_plan_functions(plan), *from = NULL, *to = NULL;
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < header->function_count; i++) {
+		if (!strcmp(ada_plan_string(plan, functions[i].name), caller))
+			from = &functions[i];
+		if (!strcmp(ada_plan_string(plan, functions[i].name), called))
+			to = &functions[i];
+	}
+	assert_non_null(from);
+	assert_non_null(to);
+	for (uint32_t i = 0; i < header->call_count; i++) {
+		const struct ada_plan_call *call = &calls_of(plan)[i];
+
+		if (header->address_start + call->behind - from->address <= from->size && to->hook == call->hook)
+			count++;
+	}
+	return count;
+}
+
+static void test_calls(void **unused)
+{
+	struct ada_plan *plan = open_plan(library_path, true);
+
+	assert_int_equal(calls_between(plan, "calls_plainly", "jump_plain"), 2);
+	assert_int_equal(calls_between(plan, "calls_plainly", "jump_endbr"), 1);
+	assert_int_equal(calls_between(plan, "calls_behind_the_entry", "jump_endbr"), 0);
+	assert_int_equal(calls_between(plan, "calls_at_once", "jump_plain"), 1); /* the second, which isn't moved */
+	assert_int_equal(calls_between(plan, "jumps_into_a_call", "jump_plain"), 0);
+	assert_int_equal(calls_between(plan, "calls_among_data", "jump_plain"), 0);
+	ada_plan_close(plan);
+}
+
+/* What a checksum doesn't show: calls of nothing, or in no order. */
+static void test_check_knows_calls(void **unused)
+{
+	struct ada_plan *plan = open_plan(library_path, true);
+	uint64_t bytes = ada_plan_bytes(plan);
+	struct ada_plan_header *copy = malloc(bytes);
+	struct ada_plan_call *calls;
+
+	for (int i = 0; i < 5; i++) {
+		memcpy(copy, ada_plan_header(plan), bytes);
+		calls = (void *)((char *)copy + copy->calls_offset);
+		assert_true(copy->call_count > 2);
+		switch (i) {
+		case 1: calls[0].behind = ADA_CALL_BYTES - 1; break;
+		case 2: calls[copy->call_count - 1].behind = UINT32_MAX; break;
+		case 3: calls[copy->call_count - 1].hook = copy->hook_count; break;
+		case 4: calls[1] = calls[0]; break;
+		default: break;
+		}
+		copy->checksum = libdeflate_crc32(0, copy + 1, bytes - sizeof *copy);
+		assert_int_equal(ada_plan_check(copy, bytes, NULL), i ? -EBADMSG : 0);
+	}
+	free(copy);
+	ada_plan_close(plan);
+}
+
 static void test_names(void **unused)
 {
 	assert_int_equal(ada_name_refusal("dlopen"), ADA_REFUSAL_CALLER_LOOKUP);
@@ -224,6 +288,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_names_only),
 		cmocka_unit_test(test_check_finds_damage),
 		cmocka_unit_test(test_check_knows_registers),
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_check_knows_calls),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_refusal_keys),
 	};

@@ -14,6 +14,7 @@
     known: REASON    ada does not manage this yet: its failure is expected (xfail), and so counted
     states: STATE... what manifest.json may say of the recording (default: complete)
     returns: some       of other calls no return is recorded
+    storm: no           it counts what signal handlers add to
     threads: open       the program ends with threads inside calls, so not every call has an end
 
 Names: GROUP/NAME.{c,cc,rs,S}; what libraries are made of lies in GROUP/lib/.
@@ -29,7 +30,7 @@ from dataclasses import dataclass, field
 
 HERE = pathlib.Path(__file__).resolve().parent
 DIRECTIVE = re.compile(r"^(?:\s*\*|//|#|/\*)\s?(expect|run|flags|libs|library|env|stdin|compilers|levels|pie|needs|trace|"
-                       r"counts|known|states|returns|threads): ?(.*?)\s*(?:\*/)?$")
+                       r"counts|known|states|returns|threads|storm): ?(.*?)\s*(?:\*/)?$")
 COMPILERS = {"gcc": {".c": "gcc", ".S": "gcc", ".cc": "g++"}, "clang": {".c": "clang", ".S": "clang", ".cc": "clang++"}}
 STANDARD = {".c": ["-std=gnu11"], ".S": [], ".cc": ["-std=c++20"]}
 
@@ -116,6 +117,17 @@ def commands(program, variant, directory):
     made.append([drivers[suffix], *common, *STANDARD[suffix], *pie, *flags, "-o", directory / "program",
                  program.source, f"-L{directory}", "-Wl,-rpath,$ORIGIN", *program.words("libs")])
     return made
+
+
+def compile_storm(build_dir):
+    """storm.c as a library to be preloaded."""
+    library = build_dir / "test-programs" / "storm.so"
+    library.parent.mkdir(parents=True, exist_ok=True)
+    with open(library.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not library.exists() or library.stat().st_mtime < (HERE / "storm.c").stat().st_mtime:
+            subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-fPIC", "-shared", "-o", library, HERE / "storm.c"], check=True)
+    return library
 
 
 def compile_program(program, variant, build_dir):

@@ -21,6 +21,8 @@ int fixture_teardown(void **state);
 struct synth_thread *fixture_thread(struct fixture *fixture, const char *const *names, uint32_t count);
 /* Closes the synthesiser, opens the session and selects (NULL: all). */
 void fixture_open(struct fixture *fixture, bool finished, const char *thread, const char *from, const char *to);
+/* Packs the files of the session, which is finished, in blocks of 1 to `most` events, and opens it again. The selection is of everything. */
+void fixture_pack(struct fixture *fixture, uint32_t most);
 /* The statistics of the selection, by function name; fails where there is none of it. */
 void fixture_compute(struct fixture *fixture);
 const struct ada_function_stats *fixture_function(struct fixture *fixture, const char *name);

@@ -443,7 +443,7 @@ static void print_manifest(FILE *file, const struct process *process, uint32_t p
 
 	process_sums(process, &events, &lost, &gaps);
 	if (finished)
-		snprintf(end_ns, sizeof end_ns, "%llu", SYNTH_START_NS + 1000000000);
+		snprintf(end_ns, sizeof end_ns, "%llu", SYNTH_END_NS);
 	fprintf(file,
 		"{\"format\": \"ada-manifest\", \"version\": 1, \"mode\": \"selective_persistence\", \"pid\": %u, "
 		"\"parentPid\": 1, \"provider\": %u, \"program\": \"/bin/synth\", \"command\": [\"synth\"], \"startNs\": %llu, "
@@ -475,7 +475,7 @@ static void print_document(FILE *file, const struct synth *synth, bool finished)
 	char end_ns[32] = "null";
 
 	if (finished)
-		snprintf(end_ns, sizeof end_ns, "%llu", SYNTH_START_NS + 1000000000);
+		snprintf(end_ns, sizeof end_ns, "%llu", SYNTH_END_NS);
 	fprintf(file,
 		"{\"format\": \"ada-session\", \"version\": 1, \"adaVersion\": \"0\", \"name\": \"session_20260101_000000\", "
 		"\"program\": \"/bin/synth\", \"command\": [\"synth\", \"a b\"], \"workingDirectory\": \"/\",\n\"host\": {\"name\": "

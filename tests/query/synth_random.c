@@ -113,15 +113,37 @@ static void run_thread(struct generator *generator, uint64_t events)
 			end(generator, !below(generator, 16));
 		pass(generator);
 	}
-	/* Some threads end inside their calls: those last until the last event. */
+	/* Some threads end inside their calls. */
 	while (generator->depth && below(generator, 32)) {
 		end(generator, false);
 		if (generator->depth)
 			pass(generator);
 	}
-	generator->ns = generator->known->times.items[generator->known->times.count - 1];
-	while (generator->depth)
-		settle(generator);
+	generator->depth = 0;
+}
+
+/* Those that are open last until their process ends. Inner ones stand behind the calls around them. */
+static void settle_open(struct known *known, uint32_t threads)
+{
+	uint32_t second = (threads + 2) / 2; /* the first thread of the second process */
+	uint64_t ends[2] = { SYNTH_END_NS, SYNTH_END_NS }, at = 0;
+
+	for (uint32_t i = 0; i < known->threads; i++) {
+		uint64_t *end_ns = &ends[i >= second], last_ns;
+
+		at += known->thread_events[i];
+		last_ns = at ? known->times.items[at - 1] : 0;
+		*end_ns = last_ns > *end_ns ? last_ns : *end_ns;
+	}
+	for (size_t i = known->calls.count; i-- > 0;) {
+		struct known_call *call = &known->calls.items[i];
+
+		if (call->end_ns)
+			continue;
+		call->end_ns = ends[call->thread >= second];
+		if (call->parent != KNOWN_NONE)
+			known->calls.items[call->parent].children_ns += call->end_ns - call->start_ns;
+	}
 }
 
 struct known *synth_random(struct synth *synth, uint64_t seed, uint32_t threads, uint64_t events)
@@ -147,6 +169,7 @@ struct known *synth_random(struct synth *synth, uint64_t seed, uint32_t threads,
 		run_thread(&generator, share);
 	}
 	generator.known->threads = threads;
+	settle_open(generator.known, threads);
 	return generator.known;
 }
 

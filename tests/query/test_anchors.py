@@ -199,7 +199,7 @@ def test_windows_and_narrate(ada, copy):
     assert start in ada("windows", "--clock=video", path).stdout.decode()
     table = list(csv.DictReader(ada("windows", "--format=csv", "--clock=video", path).stdout.decode().splitlines()))
     assert [int(row["clock_start_ns"]) for row in table] == [told(row["startNs"]) for row in plain]
-    assert f"from {start} to" in ada("narrate", "--clock=video", "--window=0", path).stdout.decode()
+    assert f"from {start} to" in ada("narrate", "--all", "--clock=video", "--window=0", path).stdout.decode()
 
 
 def test_sql(ada, copy):

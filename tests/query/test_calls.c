@@ -3,12 +3,14 @@
  * In:  c F D  call of F at depth D        Out: F:D start-end and how it ended: r x o(pen) u(nknown); a where set aside,
  *      r F D  return      x F D  exception     /N: children took N. The time is the event's number.
  *      ? across a loss
- *      l N D  loss of N
+ *      l N D  loss of N    o A D  object A    w N D  waited N for ada: the duration comes behind the end then, as -N
  */
 #include <stdio.h>
 #include <string.h>
 #include "../test.h"
 #include "query/calls/calls.h"
+
+#define KINDS " crxlow?"
 
 static char out[4096];
 
@@ -21,6 +23,8 @@ static void write_call(void *context, const struct ada_call *call)
 	else
 		snprintf(out + length, sizeof out - length, "%lu:%u %lu-%lu%c%s%s/%lu ", call->function_id, call->depth, call->start_ns,
 			 call->end_ns, "rxo"[call->outcome], call -> aside ? "a" : "", call->across_loss ? "?" : "", call->children_ns);
+	if (call->waited_ns)
+		snprintf(out + strlen(out) - 1, sizeof out - strlen(out), "=%lu,%lu ", ada_call_duration(call), ada_call_self(call));
 }
 
 static struct ada_calls feed(const char *script)
@@ -37,10 +41,10 @@ static struct ada_calls feed(const char *script)
 	for (; sscanf(script, " %c %lu %u%n", &kind, &function, &depth, &used) == 3; script += used, now++) {
 		struct ada_event event = { .timestamp_ns = now, .function_id = function, .call_depth = depth };
 
-		event.event_kind = strchr(" crxl?", kind) - " crxl?";
+		event.event_kind = strchr(KINDS, kind) - KINDS;
 		assert_int_equal(ada_calls_feed(&calls, &event, now), 0);
 	}
-	ada_calls_end(&calls);
+	ada_calls_end(&calls, 0);
 	ada_calls_close(&calls);
 	return calls;
 }
@@ -134,6 +138,18 @@ static void test_unknown_kinds_are_skipped(void **state)
 	expect("c 1 0  ? 5 7  r 1 0", "1:0 0-2r/0 ");
 }
 
+static void test_objects_are_no_calls(void **state)
+{
+	expect("c 1 0  o 77 0  c 2 1  o 78 1  o 79 1  r 2 1  r 1 0", "2:1 2-5r/0 1:0 0-6r/3 ");
+}
+
+/* What the program waited for ada is no time of any call, and no call's own. */
+static void test_waits_for_ada_are_left_out(void **state)
+{
+	expect("c 1 0  c 2 1  c 3 2  w 2 3  r 3 2  r 2 1  c 2 1  r 2 1  r 1 0", "3:2 2-4r/0=0,0 2:1 1-5r/0=2,2 2:1 6-7r/0 1:0 0-8r/3=6,3 ");
+	expect("c 1 0  c 2 1  r 2 1  w 1 1", "2:1 1-2r/0 1:0 0-3o/1=2,1 ");
+}
+
 static void test_many_without_return_stay_bounded(void **state)
 {
 	struct ada_event event = { .event_kind = ADA_EVENT_CALL, .function_id = 1 };
@@ -144,7 +160,7 @@ static void test_many_without_return_stay_bounded(void **state)
 		assert_int_equal(ada_calls_feed(&calls, &event, i), 0);
 	assert_true(calls.aside.count <= 16384);
 	assert_int_equal(calls.stack.count, 1);
-	ada_calls_end(&calls);
+	ada_calls_end(&calls, 0);
 	ada_calls_close(&calls);
 }
 
@@ -164,6 +180,8 @@ int main(void)
 		cmocka_unit_test(test_fibers),
 		cmocka_unit_test(test_loss_forgets_fibers),
 		cmocka_unit_test(test_unknown_kinds_are_skipped),
+		cmocka_unit_test(test_objects_are_no_calls),
+		cmocka_unit_test(test_waits_for_ada_are_left_out),
 		cmocka_unit_test(test_many_without_return_stay_bounded),
 	};
 

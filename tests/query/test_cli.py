@@ -213,10 +213,10 @@ def test_dump_csv_gives_detail(ada, session):
 def test_dump_text_gives_detail(ada, session):
     lines = answer(ada, "dump", "--detail", "--window=0", session("detail")).stdout.decode().splitlines()
     assert [line.strip() for line in lines] == [
-        "0.000000230      100    > leaf", "x0=0x50 x1=0x51 x2=0x52 x3=0x53 x4=0x54 x5=0x55 x6=0x56 x7=0x57",
-        "lr=0x401005 fp=0x1 sp=0x7ff0", "fp0=0x0 fp1=0x1 fp2=0x2 fp3=0x3 fp4=0x4 fp5=0x5 fp6=0x6 fp7=0x7", "stack 0505",
-        "0.000000330      100    < leaf  100 ns", "x0=0x60 x1=0x61 x2=0x62 x3=0x63 x4=0x64 x5=0x65 x6=0x66 x7=0x67",
-        "lr=0x401006 fp=0x1 sp=0x7ff0", "stack 0606", "2 events; none was lost; 100 % have detail."]
+        "0.000000230      100    > leaf", "rdi=0x50 rsi=0x51 rdx=0x52 rcx=0x53 r8=0x54 r9=0x55 rax=0x56 r10=0x57",
+        "return=0x401005 rbp=0x1 rsp=0x7ff0", "xmm0=0x0 xmm1=0x1 xmm2=0x2 xmm3=0x3 xmm4=0x4 xmm5=0x5 xmm6=0x6 xmm7=0x7", "stack 0505",
+        "0.000000330      100    < leaf  100 ns", "rax=0x60 rdx=0x61",
+        "return=0x401006 rbp=0x1 rsp=0x7ff0", "stack 0606", "2 events; none was lost; 100 % have detail."]
 
 
 def test_info_says_detail(ada, session):
@@ -239,7 +239,8 @@ def test_info(ada, session):
     result = as_json(ada, "info", session("plain"))
     row = result["rows"][0]
     assert (row["pid"], row["threads"], row["events"], row["hooked"], row["skipped"]) == (100, 1, 10, 8, 2)
-    assert result["threads"] == [{"process": "pid_100", "thread": 0, "tid": 100, "events": 10, "lost": 0, "skipped": 0, "name": "prog"}]
+    assert result["threads"] == [{"process": "pid_100", "thread": 0, "tid": 100, "events": 10, "lost": 0, "skipped": 0, "packed": 0,
+                                  "name": "prog"}]
     assert result["modules"][0]["path"] == "/usr/bin/prog" and result["modules"][0]["traced"] is True
     assert result["session"]["command"] == ["synth", "a b"]
     assert as_csv(ada, "info", session("plain")) == [plain_text(row)]
@@ -254,7 +255,7 @@ def test_info(ada, session):
 def test_csv_says_what_json_says(ada, session, command, scenario):
     path = session(scenario)
     if command == "dump":
-        rows = [{"lost": None, **row} for row in as_lines(ada, path)[0]]
+        rows = [{"lost": None, "object": None, "waited_ns": None, **row} for row in as_lines(ada, path)[0]]
     else:
         result = ada(command, "--format=json", path)
         rows = json.loads(result.stdout)["rows"]
@@ -455,7 +456,8 @@ def test_a_function_that_is_not_there_is_named(ada, session, command):
     """An empty answer alone would say that it was never called."""
     for name in ["leaf", "l*f", "laef", "x*"]:
         lines = answer(ada, command, f"--function={name}", session("plain")).stdout.decode().splitlines()
-        told = f"No function of the recording is called '{name}': `ada query \"SELECT name FROM functions\"` lists them."
+        near = " (near it: leaf)" if name == "laef" else ""
+        told = f"No function of the recording is called '{name}'{near}: `ada query \"SELECT name FROM functions\"` lists them."
         assert (told in lines) == (name in ["laef", "x*"])
         assert told not in lines or lines == [told, "10 events; none was lost."]
 

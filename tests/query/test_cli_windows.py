@@ -44,6 +44,31 @@ def test_windows(ada, session):
                                 "startup"]
 
 
+def test_worst_first(ada, copy):
+    """A row tells of the mark with the largest value, and of its function; --sort=value orders by it, those without one last."""
+    directory = copy("detail")
+    path = directory / "pid_100/manifest.json"
+    manifest = json.loads(path.read_text())
+    add = next(int(line.split("\t")[0]) for line in (directory / "pid_100/modules/0.tsv").read_text().splitlines() if "_ZN2ns3add" in line)
+    marks = [[{"kind": "latency:leaf>1ms", "functionId": 0, "value": 1500000}, {"kind": "latency:leaf>1ms", "functionId": add, "value": 2500000}],
+             [{"kind": "arg:f:1>3", "functionId": add, "value": 9000000}, {"kind": "manual", "functionId": None, "value": None}]]
+    for window, listed in zip(manifest["detail_lane"]["windows"], marks):
+        window["marks"] = listed
+    path.write_text(json.dumps(manifest))
+    rows = as_csv(ada, "windows", directory)
+    assert [(row["window"], row["function"], row["value"]) for row in rows] == [("0", "ns::add(int, int)", "2500000"),
+                                                                               ("1", "ns::add(int, int)", "9000000")]
+    assert [row["window"] for row in as_csv(ada, "windows", "--sort=value", directory)] == ["1", "0"]
+    assert [row["window"] for row in as_json(ada, "windows", "--sort=value", directory)["rows"]] == [1, 0]
+    lines = answer(ada, "windows", directory).stdout.decode().splitlines()
+    assert "2.50 ms" in lines[1] and "9000000" in lines[2]
+    manifest["detail_lane"]["windows"][1]["marks"] = [{"kind": "manual", "functionId": None, "value": None}]
+    path.write_text(json.dumps(manifest))
+    rows = as_csv(ada, "windows", "--sort=value", directory)
+    assert [(row["window"], row["function"]) for row in rows] == [("0", "ns::add(int, int)"), ("1", "")]
+    assert answer(ada, "windows", "--sort=size", directory, status=125).stderr.count(b"\n") == 1
+
+
 def test_kinds_with_commas_stay_apart(ada, copy):
     """Also where they are many and long: all are shown, in the table, in CSV and in SQL."""
     directory = copy("detail")

@@ -121,7 +121,7 @@ static struct truth *find_truth(const struct ada_thread *thread)
 	ada_calls_open(&truth->calls, &(struct ada_calls_receiver){ .context = truth, .begun = note_begun, .ended = note_ended });
 	for (uint64_t position = 0; position < thread->count; position++)
 		assert_int_equal(ada_calls_feed(&truth->calls, atf_thread_get(thread->events, position), position), 0);
-	ada_calls_end(&truth->calls);
+	ada_calls_end(&truth->calls, 0);
 	ada_calls_close(&truth->calls);
 	return truth;
 }
@@ -160,7 +160,7 @@ static void check_stacks(const struct ada_thread *thread)
 		if (event)
 			assert_int_equal(ada_calls_feed(&calls, event, position), 0);
 	}
-	ada_calls_end(&calls);
+	ada_calls_end(&calls, 0);
 	ada_calls_close(&calls);
 }
 

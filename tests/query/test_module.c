@@ -11,9 +11,9 @@
 
 static char table_path[] = "/tmp/ada-module-XXXXXX";
 
-static struct ada_module *load(const char *table, int expected)
+static struct ada_module *load_of(const char *path, const char *table, int expected)
 {
-	struct ada_module *module = ada_module_new("/usr/lib/lib x.so", "beef", table_path);
+	struct ada_module *module = ada_module_new(path, "beef", table_path);
 	FILE *file = fopen(table_path, "w");
 
 	fputs(table, file);
@@ -21,6 +21,11 @@ static struct ada_module *load(const char *table, int expected)
 	assert_non_null(module);
 	assert_int_equal(ada_module_load(module), expected);
 	return module;
+}
+
+static struct ada_module *load(const char *table, int expected)
+{
+	return load_of("/usr/lib/lib x.so", table, expected);
 }
 
 static void expect_name(struct ada_module *module, uint32_t index, const char *name)
@@ -109,31 +114,57 @@ static void test_head(void **state)
 	assert_null(path);
 }
 
+static bool is_meant(struct ada_module *module, uint64_t function_id, const char *text)
+{
+	struct ada_pattern_list patterns = { 0 };
+	struct ada_error error = {};
+	bool meant;
+
+	assert_int_equal(ada_pattern_list_add(&patterns, text, &error), 0);
+	meant = ada_module_is_meant(module, function_id, &patterns);
+	ada_pattern_list_free(&patterns);
+	return meant;
+}
+
 static void test_patterns(void **state)
 {
 	static const struct {
-		const char *pattern, *name;
-		bool matches;
+		const char *pattern, *mangled;
+		bool meant;
 	} cases[] = { { "main", "main", true },
 		      { "mai", "main", false },
 		      { "m*", "main", true },
-		      { "ns::f", "ns::f(int)", true },
-		      { "ns::f(int)", "ns::f(int)", true },
-		      { "ns::*", "ns::f(int)", true },
-		      { "f", "ns::f(int)", false },
-		      { "A::operator[]", "A::operator[](int)", true },
-		      { "operator()", "operator()(int (*)(long))", true },
-		      { "ns::f<int>", "int ns::f<int>(int)", true },
-		      { "f<a b>", "x<y z> f<a b>(int)", true },
-		      { "(anonymous namespace)::f", "(anonymous namespace)::f(int)", true },
-		      { "m_angled", "other", true },
-		      { "g", "g(void (*)())", true },
-		      { "", "main", false },
-		      { "(", ")", false } };
+		      { "other,m*", "main", true },
+		      { "re:^m", "main", true },
+		      { "libx.so+0x1000", "main", true },
+		      { "0x1000", "main", true },
+		      { "libx*", "main", false },
+		      { "ns::f", "_ZN2ns1fEi", true },
+		      { "ns::f(int)", "_ZN2ns1fEi", true },
+		      { "ns::*", "_ZN2ns1fEi", true },
+		      { "f", "_ZN2ns1fEi", false },
+		      { "_ZN2ns1fEi", "_ZN2ns1fEi", true },
+		      { "A::operator[]", "_ZN1AixEi", true },
+		      { "A::operator<", "_ZN1AltERKS_", true },
+		      { "ns::f<int>", "_ZN2ns1fIiEEii", true },
+		      { "ns::f<..>", "_ZN2ns1fIiEEii", true },
+		      { "(anonymous namespace)::f", "_ZN12_GLOBAL__N_11fEi", true },
+		      { "g", "_Z1gPFvvE", true },
+		      { "libx.so+0x1000", "", true },
+		      { "libx*", "", true },
+		      { "main", "", false } };
 
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		if (ada_name_matches(cases[i].pattern, "m_angled", cases[i].name) != cases[i].matches)
-			fail_msg("'%s' against '%s'", cases[i].pattern, cases[i].name);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char table[128];
+		struct ada_module *module;
+
+		snprintf(table, sizeof table, HEAD "0\t0x1000\t16\t%s\n", cases[i].mangled);
+		module = load_of("/bin/libx.so", table, 0);
+		if (is_meant(module, 0, cases[i].pattern) != cases[i].meant)
+			fail_msg("'%s' against '%s'", cases[i].pattern, cases[i].mangled);
+		assert_true(is_meant(module, 1, "libx.so#1")); /* as it is called where the table doesn't have it */
+		ada_module_free(module);
+	}
 }
 
 static int setup(void **state)

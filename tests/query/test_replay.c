@@ -144,7 +144,7 @@ static struct judged_event event_of(const struct ada_trigger *trigger, const str
 				       .depth = event->call_depth };
 	struct ada_names names;
 
-	ada_names_open(&names, ada_module_symbol(module, ADA_FUNCTION_SYMBOL(event->function_id))->mangled);
+	ada_names_open(&names, ada_module_symbol(module, ADA_FUNCTION_SYMBOL(event->function_id))->mangled, NULL);
 	judged.named = ada_trigger_matches(trigger, &names);
 	ada_names_close(&names);
 	callers[event->call_depth] = event->function_id;

@@ -32,7 +32,7 @@ static void check_thread(const struct ada_thread *thread, uint64_t step)
 		if (event)
 			assert_int_equal(ada_calls_feed(&calls, event, position), 0);
 	}
-	ada_calls_end(&calls);
+	ada_calls_end(&calls, 0);
 	ada_calls_close(&calls);
 }
 
@@ -45,6 +45,9 @@ static void test_random_sessions(void **state)
 		fixture = *state;
 		known_free(synth_random(fixture->synth, seed, 1 + seed % 3, 100 * seed));
 		fixture_open(fixture, true, NULL, NULL, NULL);
+		for (size_t i = 0; i < fixture->session->threads.count; i++)
+			check_thread(&fixture->session->threads.items[i], 1);
+		fixture_pack(fixture, 200);
 		for (size_t i = 0; i < fixture->session->threads.count; i++)
 			check_thread(&fixture->session->threads.items[i], 1);
 		fixture_teardown(state);
@@ -79,6 +82,8 @@ static void test_frames_that_left(void **state)
 	assert_int_equal(stack.frames.items[1].function_id, 2);
 	assert_int_equal(stack.frames.items[1].position, 3);
 	ada_stack_close(&stack);
+	fixture_pack(fixture, 1);
+	check_thread(&fixture->session->threads.items[0], 1);
 }
 
 static void test_nothing_is_open(void **state)

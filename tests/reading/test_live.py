@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from harness import EVENT, HEADER_BYTES, Session
+from harness import EVENT, HEADER_BYTES, Session, unpacked
 from live import Live
 
 from asking import FORMS, SOME, WAYS, Answer, check_form
@@ -36,19 +36,21 @@ def live(ada, tmp_path, program):
 
 def events_in(path):
     """No more than it holds: what of its size is header, and may be footer, is no event."""
-    return max(0, path.stat().st_size - 2 * HEADER_BYTES) // EVENT.size
+    size = len(unpacked(path)) if path.suffix == ".atp" else path.stat().st_size
+    return max(0, size - 2 * HEADER_BYTES) // EVENT.size
 
 
 def await_events(session, count):
     """Until that many are in the files."""
     end = time.monotonic() + 30
-    while sum(events_in(path) for path in session.glob("pid_*/thread_*/index*.atf")) < count:
+    while sum(events_in(path) for path in session.glob("pid_*/thread_*/index*.at[fp]")) < count:
         assert time.monotonic() < end, "nothing is recorded"
         time.sleep(0.005)
 
 
-@pytest.mark.parametrize("options", [["--segment-size=64K"], ["--index-mode=circular", "--index-buffer=1M"], ["--detail-mode=streaming"]],
-                         ids=["rolls", "circular", "detail"])
+@pytest.mark.parametrize("options", [["--segment-size=64K"], ["--pack=always"], ["--index-mode=circular", "--index-buffer=1M"],
+                                     ["--detail-mode=streaming"]],
+                         ids=["rolls", "packed", "circular", "detail"])
 def test_every_way_meanwhile(ask, live, options):
     recording = live(3, 5000, *options)
     if "circular" not in options[0]:
@@ -93,6 +95,23 @@ def test_it_ends_while_an_answer_is_read(ada, live, argv, form):
     stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, stderr) == (0, b"")
     check_form(Answer(argv[0], form, 0, first + stdout, stderr, 0))
+
+
+@pytest.mark.parametrize("pack", ["always", "never"])
+def test_a_quiet_thread_is_soon_there(ask, live, pack):
+    """Ten calls twenty times a second fill neither chunk nor block: what was done before a moment is answered soon behind it."""
+    recording = live(1, 50000, f"--pack={pack}")
+    await_events(recording.session, 200)
+    for _ in range(3):
+        asked, found = time.clock_gettime_ns(time.CLOCK_BOOTTIME), 0
+        while found < asked:
+            assert time.clock_gettime_ns(time.CLOCK_BOOTTIME) < asked + 10 * 10**9, "nothing of it is in the files"
+            rows = ask("query-events", recording.session, statuses=(0,)).value()["rows"]
+            found = max(row["timestamp_ns"] for row in rows)
+    result = recording.ada("stop", recording.session)
+    assert result.status == 0, result.stderr.decode()
+    assert recording.ada("verify", recording.session).status == 0
+    recording.end(0)
 
 
 def test_killed_recorder(ask, live):

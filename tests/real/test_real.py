@@ -21,9 +21,11 @@ CIRCULAR = "--index-mode=circular"
 
 
 @pytest.fixture
-def both(ada, tmp_path):
+def both(ada, tmp_path, pytestconfig):
     """both(ARGV): runs it without ada and with, each in a fresh directory made by `prepare`; all must be equal. Returns the
     untraced result and the two directories."""
+    further = pytestconfig.getoption("--trace-option")
+
     def check(argv, prepare=lambda place: None, options=(), normalise=lambda text: text, timeout=120, **keywords):
         places = [tmp_path / "untraced" / "work", tmp_path / "traced" / "work"]
         for place in places:
@@ -32,7 +34,7 @@ def both(ada, tmp_path):
         plain = run(argv, cwd=places[0], timeout=timeout, **keywords)
         if ada is None:
             return plain, [places[0], places[0]]
-        traced = ada.trace(tmp_path / "out", argv, *options, cwd=places[1], timeout=timeout, **keywords)
+        traced = ada.trace(tmp_path / "out", argv, *options, *further, cwd=places[1], timeout=timeout, **keywords)
         assert normalise(traced.stdout) == normalise(plain.stdout)
         assert normalise(traced.stderr) == normalise(plain.stderr)
         assert traced.status == shell_status(plain.status)
@@ -82,27 +84,29 @@ def test_bash(both):
     assert plain.status == 9 and b"killed 139" in plain.stdout
 
 
-def test_node(both, need):
+def test_node(both, need, pytestconfig):
     need(shutil.which("node"), "node")
+    if "--modules=*" in pytestconfig.getoption("--trace-option") and b"libnode" in run(["ldd", shutil.which("node")]).stdout:
+        pytest.xfail("V8 in a library without symbols ends itself when all of that library's functions are hooked: README, limits")
     plain, _ = both(["node", SCRIPTS / "throws.js"], options=[CIRCULAR],
                     normalise=lambda text: re.sub(rb"0x[0-9a-f]+|\(node:\d+\)", b"", text))
     assert plain.status != 0 and b"at the end" in plain.stderr
 
 
-def write_data(path):
-    """100 MB, the same each time: half of it compressible."""
+def write_data(path, megabytes):
+    """The same each time: half of it compressible."""
     source = random.Random(42)
     with open(path, "wb") as file:
-        for _ in range(100):
+        for _ in range(megabytes):
             file.write(source.randbytes(500_000))
             file.write((b"line %d of a log, much like the others\n" % source.randrange(1000)) * 12_000)
-    os.truncate(path, 100_000_000)
+    os.truncate(path, megabytes * 1_000_000)
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
+def data(tmp_path_factory, rounds):
     path = tmp_path_factory.mktemp("data") / "data"
-    write_data(path)
+    write_data(path, rounds(100, 30))
     yield path
     path.unlink()
 

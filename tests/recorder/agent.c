@@ -81,7 +81,8 @@ void fake_hello(struct fake *fake, enum ada_hello_kind kind, uint32_t parent_pid
 	struct ada_welcome welcome;
 	int fd;
 
-	fake->socket = fake_connect();
+	if (fake->socket <= 0)
+		fake->socket = fake_connect();
 	tell(fake->socket, &hello.head);
 	fd = hear(fake->socket, &welcome, sizeof welcome);
 	fake_check(welcome.head.type == ADA_MESSAGE_WELCOME && welcome.wire_version == ADA_WIRE_VERSION, "WELCOME");
@@ -280,6 +281,7 @@ static void open_detail(struct fake_thread *thread, struct ada_chunk *index)
 	ada_detail_status_set(chunk, ADA_DETAIL_OPEN);
 	index->detail = thread->detail_number;
 	thread->detail = chunk;
+	thread->detail_at = ADA_DETAIL_RECORDS_BEGIN;
 }
 
 static void close_detail(struct fake_thread *thread)
@@ -289,38 +291,51 @@ static void close_detail(struct fake_thread *thread)
 	if (!thread->detail)
 		return;
 	thread->detail->last_counter = thread->last_counter;
-	thread->detail->records = ((uint32_t)thread->chunk->commit - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
+	thread->detail->records = (ada_chunk_end(thread->chunk) - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
 	ada_detail_status_set(thread->detail, ADA_DETAIL_SEALED);
 	ada_ring_put(&ring, thread->detail_number);
 	thread->detail = NULL;
 }
 
 /* False: the event has no detail. */
-static bool put_detail(struct fake_thread *thread, const struct ada_event *event, uint32_t offset)
+static bool put_detail(struct fake_thread *thread, const struct ada_event *event)
 {
 	struct ada_shm *shm = thread->fake->shm;
+	uint32_t stack = (uint32_t)(event->function_id % (shm->detail_stack_bytes + 1)) & ~7u;
+	bool call = event->event_kind == ADA_EVENT_CALL;
+	uint32_t fixed = call ? ADA_DETAIL_LARGEST(0) : ADA_DETAIL_RETURN_BYTES;
 	struct ada_detail *record;
+	uint8_t *behind;
 
 	if (!thread->detail)
 		return false;
-	record = (struct ada_detail *)((char *)thread->detail + (uint64_t)offset * shm->detail_scale);
-	record->kind = 0;
+	record = (struct ada_detail *)((char *)thread->detail + thread->detail_at);
+	record->counter = event->timestamp_ns;
+	record->meta = ADA_DETAIL_META(0, ADA_DETAIL_NONE_BYTES);
+	thread->detail_at += ADA_DETAIL_NONE_BYTES;
 	if (event->event_kind == ADA_EVENT_LOST || (thread->skip_detail && thread->number % thread->skip_detail == 0))
 		return false;
-	record->counter = event->timestamp_ns;
-	record->function_id = event->function_id;
-	record->kind = event->event_kind;
+	thread->detail_at += fixed + ADA_DETAIL_ROOM(stack) - ADA_DETAIL_NONE_BYTES;
+	record->meta = ADA_DETAIL_META(event->event_kind, fixed + ADA_DETAIL_ROOM(stack)) | event->function_id |
+		       (call ? ADA_DETAIL_VECTORS : 0) | (stack % ADA_DETAIL_UNIT ? ADA_DETAIL_HALF : 0);
 	record->lr = thread->seq;
 	record->fp = thread->id;
 	record->sp = event->function_id * 8;
-	record->stack_size = (uint16_t)(event->function_id % (shm->detail_stack_bytes + 1));
-	record->flags = event->event_kind == ADA_EVENT_CALL ? ADA_DETAIL_FLAG_VECTORS : 0;
-	memset(record->stack, (int)(event->function_id & 0xff), shm->detail_stack_bytes);
-	for (int i = 0; i < 8; i++) {
+	behind = memset((uint8_t *)record + fixed, (int)(event->function_id & 0xff), stack);
+	for (int i = 0; i < (call ? 8 : 4); i++)
 		record->x[i] = event->function_id + (uint64_t)i;
-		((uint64_t *)(record->stack + shm->detail_stack_bytes))[i] = event->function_id * 3 + (uint64_t)i;
-	}
+	for (int i = 0; i < 8 && call; i++)
+		((uint64_t *)(behind - ADA_DETAIL_VECTOR_BYTES))[i] = event->function_id * 3 + (uint64_t)i;
 	return true;
+}
+
+/* Every record has room, however large. */
+static bool has_room(const struct fake_thread *thread)
+{
+	const struct ada_shm *shm = thread->fake->shm;
+
+	return ada_chunk_end(thread->chunk) < ADA_CHUNK_BYTES &&
+	       (!thread->detail || thread->detail_at + ADA_DETAIL_LARGEST(shm->detail_stack_bytes) <= shm->detail_chunk_bytes);
 }
 
 /* When the event `back` before the newest one was, or when its thread's oldest chunk in the pool begins. */
@@ -417,26 +432,24 @@ void fake_seal(struct fake_thread *thread)
 
 static void put(struct fake_thread *thread, uint32_t kind, uint64_t function_id)
 {
-	uint32_t offset = (uint32_t)thread->chunk->commit;
+	uint32_t offset = ada_chunk_end(thread->chunk);
 	struct ada_event *event = (struct ada_event *)((char *)thread->chunk + offset);
 
-	*event = (struct ada_event){ .timestamp_ns = now(thread->fake),
-				     .function_id = function_id,
-				     .event_kind = kind,
-				     .thread_id = fake_entry(thread->fake, thread->id)->thread_id,
-				     .detail_seq = (uint32_t)thread->seq };
-	if (!put_detail(thread, event, offset) && thread->fake->shm->detail_chunks)
+	*event = (struct ada_event){
+		.timestamp_ns = now(thread->fake), .function_id = function_id, .event_kind = kind, .thread_id = UINT32_MAX
+	};
+	if (!put_detail(thread, event) && thread->fake->shm->detail_chunks)
 		event->detail_seq = ADA_NO_DETAIL;
 	thread->last_counter = event->timestamp_ns;
 	thread->fake->counter += thread->fake->step;
-	/* The high half is the agent's own: the recorder must not mind it. */
-	__atomic_store_n(&thread->chunk->commit, (thread->seq << 32) | (offset + sizeof *event), __ATOMIC_RELEASE);
+	/* All but the offset is the agent's own: the recorder must not mind it. */
+	__atomic_store_n(&thread->chunk->commit, (thread->seq << 16) | (offset + sizeof *event), __ATOMIC_RELEASE);
 	thread->seq++;
 }
 
 static bool room(struct fake_thread *thread)
 {
-	if (thread->chunk && (uint32_t)thread->chunk->commit == ADA_CHUNK_BYTES)
+	if (thread->chunk && !has_room(thread))
 		fake_seal(thread);
 	return thread->chunk || take_chunk(thread);
 }

@@ -19,7 +19,7 @@ struct fake {
 /* Fails the program (status 99, a line on stderr) where the recorder does not do as abi/wire.h says. */
 void fake_check(bool ok, const char *what);
 int fake_connect(void);
-void fake_hello(struct fake *fake, enum ada_hello_kind kind, uint32_t parent_pid);
+void fake_hello(struct fake *fake, enum ada_hello_kind kind, uint32_t parent_pid);  /* connects, unless fake->socket is above 0 */
 void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *path); /* MODULE, PLAN, APPLIED */
 void fake_done(struct fake *fake);
 void fake_start(struct fake *fake); /* HELLO with START, main module, DONE */
@@ -34,7 +34,7 @@ struct fake_thread {
 	uint64_t pending_lost;
 	/* Detail: register 0 of each record is the event's number, its stack the number's bytes again and again */
 	struct ada_detail_chunk *detail;
-	uint32_t detail_number;
+	uint32_t detail_number, detail_at; /* where its next record goes */
 	uint64_t last_counter;
 	uint32_t skip_detail; /* each so-manieth event has none, as if C code had written it; 0: all have */
 	bool starve;	      /* takes no detail chunk, as if there were none */

@@ -72,8 +72,8 @@ static void scenario_killed(char **arguments)
 	struct fake_thread thread = main_thread();
 
 	fake_events(&thread, number(arguments, 0));
-	if ((uint32_t)thread.chunk->commit < ADA_CHUNK_BYTES)
-		((struct ada_event *)((char *)thread.chunk + (uint32_t)thread.chunk->commit))->function_id = 12345;
+	if (ada_chunk_end(thread.chunk) < ADA_CHUNK_BYTES)
+		((struct ada_event *)((char *)thread.chunk + ada_chunk_end(thread.chunk)))->function_id = 12345;
 	kill(getpid(), SIGKILL);
 }
 
@@ -262,6 +262,68 @@ static void scenario_fork(char **arguments)
 	_exit(0);
 }
 
+static int end_of(pid_t child)
+{
+	int status;
+
+	return child > 0 && waitpid(child, &status, 0) == child ? status : -1;
+}
+
+/* fork-early: a child that the recorder hears of while its parent still tells of a module that the child has, too. */
+static void scenario_fork_early(char **arguments)
+{
+	struct fake_thread thread = main_thread();
+	struct fake child = { 0 }, again = { .socket = -1 };
+	struct ada_shm_module *modules = (struct ada_shm_module *)((char *)fake.shm + fake.shm->modules_offset);
+	pid_t parent = getpid(), pid;
+	int heard[2];
+	char byte;
+
+	fake_events(&thread, 40);
+	fake_hello(&again, ADA_HELLO_RESUME, 0);
+	again.shm = fake.shm;
+	modules[1] = modules[0];
+	__atomic_store_n(&fake.shm->module_count, 2, __ATOMIC_RELEASE);
+	fake_check(!pipe(heard), "pipe");
+	pid = fork();
+	if (!pid) {
+		fake_hello(&child, ADA_HELLO_FORK, (uint32_t)parent);
+		fake_check(child.shm && child.shm->module_count == 2, "the child has its parent's modules");
+		fake_check(write(heard[1], "", 1) == 1, "write");
+		fake_done(&child);
+		_exit(0);
+	}
+	close(heard[1]);
+	fake_check(read(heard[0], &byte, 1) == 1, "the child was heard of");
+	fake_module(&again, 1, modules[0].flags, modules[0].path);
+	fake_done(&again);
+	fake_check(!end_of(pid), "the child");
+}
+
+/* fork-fork: a child of a child, that says HELLO while its parent has only connected. */
+static void scenario_fork_fork(char **arguments)
+{
+	struct fake_thread thread = main_thread();
+	struct fake child = { 0 };
+	pid_t parent = getpid(), pid;
+
+	fake_events(&thread, 40);
+	pid = fork();
+	if (!pid) {
+		child.socket = fake_connect();
+		pid = fork();
+		if (!pid)
+			child.socket = -1;
+		for (int i = 0; pid && i < 100; i++)
+			nap(); /* its child's word may be there by then */
+		fake_hello(&child, ADA_HELLO_FORK, (uint32_t)(pid ? parent : getppid()));
+		fake_check(child.shm && child.shm->module_count == 1, "its parent's modules");
+		fake_done(&child);
+		_exit(pid && end_of(pid) ? 99 : 0);
+	}
+	fake_check(!end_of(pid), "the children");
+}
+
 /* crash: a crash record, then the signal's own work. */
 static void scenario_crash(char **arguments)
 {
@@ -396,6 +458,8 @@ static const struct {
 		  { "exec", scenario_exec },
 		  { "escape", scenario_escape },
 		  { "fork", scenario_fork },
+		  { "fork-early", scenario_fork_early },
+		  { "fork-fork", scenario_fork_fork },
 		  { "crash", scenario_crash },
 		  { "disabled", scenario_disabled },
 		  { "flood", scenario_flood },

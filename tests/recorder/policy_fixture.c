@@ -20,7 +20,7 @@ __attribute__((noinline, noclone)) long ada_test_beta(long x)
 
 struct ada_policy *policy_open(const char **rules)
 {
-	struct ada_trace_options options = { .pre_roll_ns = 5000 };
+	struct ada_trace_options options = { .pre_roll_ns = 5000, .no_default_triggers = rules && rules[0] };
 	struct ada_policy *policy;
 	struct ada_error error = { "" };
 

@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include "recorder/index/arena.h"
 #include "recorder/index/lane.h"
+#include "recorder/index/packed_lane.h"
+#include "recorder/index/packers.h"
 #include "recorder/index/sink.h"
 
 #define KIB 1024ul
@@ -431,6 +433,33 @@ static struct ada_event *rebuild(const struct ada_arena_lane_state *state, uint3
 	return events;
 }
 
+/* Of a first segment that is packed: the arena's runs have no event but those that the note counts, none twice, and all that the file hasn't. */
+static void check_runs(const struct ada_arena_lane_state *state, uint32_t note, uint64_t first)
+{
+	uint64_t in_file, missing;
+	char path[128];
+	struct atf_index *index;
+
+	snprintf(path, sizeof path, "%s/thread_0/index.atp", directory);
+	assert_int_equal(atf_index_open(&index, path, NULL), 0);
+	in_file = atf_index_count(index);
+	atf_index_close(index);
+	missing = state->segment_events - in_file;
+	for (uint32_t i = 0; i < map.header->blocks_used; i++) {
+		const struct ada_arena_block *block = &map.blocks[i];
+		const struct ada_event *events = (const struct ada_event *)ada_arena_bytes(&map, i);
+		uint64_t from = block->offset / sizeof *events, to = from + block->bytes / sizeof *events;
+
+		if (!block->taken || block->lane != note - 1 || block->segment != state->segment)
+			continue;
+		for (uint64_t number = from; number < to && number < state->segment_events; number++) {
+			assert_int_equal(events[number - from].function_id, first + number);
+			missing -= number >= in_file;
+		}
+	}
+	assert_int_equal(missing, 0);
+}
+
 static void check_note(const struct ada_lane *lane, uint64_t expected)
 {
 	struct ada_arena_lane_state state;
@@ -440,18 +469,31 @@ static void check_note(const struct ada_lane *lane, uint64_t expected)
 	ada_arena_lane_state(&map.lanes[lane->note - 1], &state);
 	assert_int_equal(state.next_seq, expected);
 	assert_int_equal(state.events, expected);
+	if (state.flags & ADA_ARENA_LANE_PACKED) {
+		check_runs(&state, lane->note, expected - state.segment_events);
+		return;
+	}
 	events = rebuild(&state, lane->note);
 	for (uint32_t i = 0; i < state.segment_events; i++)
 		assert_int_equal(events[i].function_id, expected - state.segment_events + i);
 	free(events);
 }
 
+static bool held; /* what is flushed is on its way until what comes next has been looked at */
+
+static int work(struct atf_packer *packer, const struct ada_packed_job *job, bool pressed)
+{
+	while (__atomic_load_n(&held, __ATOMIC_ACQUIRE))
+		sched_yield();
+	return ada_packed_lane_work(packer, job, pressed);
+}
+
 /* Odd pieces, flushes now and then, several segments: at each note all that it counts is there. */
-static void write_lane(uint64_t segment_events, uint64_t events, bool heap_allowed)
+static void write_lane(uint64_t segment_events, uint64_t events, bool heap_allowed, enum ada_pack pack)
 {
 	static struct ada_event some[3000];
 	struct ada_lane lane = { .id = 0, .thread_id = 7 };
-	struct ada_lane_options options = { .arena = arena, .provider = 5, .segment_events = segment_events };
+	struct ada_lane_options options = { .arena = arena, .provider = 5, .segment_events = segment_events, .pack = pack };
 	struct ada_error error = { "" };
 	struct ada_sink *sink;
 	uint64_t done = 0;
@@ -462,6 +504,8 @@ static void write_lane(uint64_t segment_events, uint64_t events, bool heap_allow
 	assert_int_equal(ada_sink_open(&sink, false), 0);
 	ada_sink_use_arena(sink, arena);
 	options.sink = ada_sink_atf(sink);
+	if (pack != ADA_PACK_NEVER)
+		assert_int_equal(ada_packers_open(&options.packers, work, 1), 0);
 	while (done < events) {
 		struct ada_lane_detail none = { .chunk = ADA_NONE };
 		size_t count;
@@ -475,11 +519,12 @@ static void write_lane(uint64_t segment_events, uint64_t events, bool heap_allow
 		assert_int_equal(ada_lane_append(&lane, &options, directory, done, some, count, none, &error), 0);
 		done += count;
 		ada_lane_note(&lane, &options);
-		if ((random >> 20) % 16 == 0)
+		if (!heap_allowed && (held || (random >> 24) % 32 == 0))
+			check_note(&lane, done);
+		__atomic_store_n(&held, (random >> 20) % 16 == 0 && done < events, __ATOMIC_RELEASE);
+		if (held)
 			assert_int_equal(ada_lane_flush(&lane, directory, &error), 0);
 		ada_sink_poll(sink);
-		if (!heap_allowed && (random >> 24) % 32 == 0)
-			check_note(&lane, done);
 	}
 	if (!heap_allowed)
 		check_note(&lane, done);
@@ -488,11 +533,12 @@ static void write_lane(uint64_t segment_events, uint64_t events, bool heap_allow
 	ada_lane_note(&lane, &options);
 	assert_int_equal(taken(), 0);
 	ada_arena_lane_state(&map.lanes[lane.note - 1], &state);
-	assert_int_equal(state.flags, ADA_ARENA_LANE_CLOSED);
+	assert_int_equal(state.flags & ~ADA_ARENA_LANE_PACKED, ADA_ARENA_LANE_CLOSED);
 	check_note(&lane, done);
 	ada_lane_forget(&lane, &options);
 	assert_int_equal(map.lanes[0].used, 0);
 	ada_lane_free(&lane);
+	ada_packers_close(options.packers);
 	assert_int_equal(ada_sink_close(sink), 0);
 	ada_clock_close(options.clock);
 }
@@ -500,7 +546,7 @@ static void write_lane(uint64_t segment_events, uint64_t events, bool heap_allow
 static void a_lane_in_one_file(void **state)
 {
 	open_arena(UINT64_MAX);
-	write_lane(0, 300000, false);
+	write_lane(0, 300000, false, ADA_PACK_NEVER);
 	assert_int_equal(map.header->blocks_refused, 0);
 	assert_in_range(map.header->blocks_used, 2, 10);
 }
@@ -508,7 +554,14 @@ static void a_lane_in_one_file(void **state)
 static void a_lane_in_many_files(void **state)
 {
 	open_arena(UINT64_MAX);
-	write_lane(20000, 200000, false);
+	write_lane(20000, 200000, false, ADA_PACK_NEVER);
+}
+
+/* Runs that end early, because the thread was quiet for a while, are followed by others. */
+static void a_packed_lane(void **state)
+{
+	open_arena(UINT64_MAX);
+	write_lane(0, 900000, false, ADA_PACK_ALWAYS);
 }
 
 /* The heap does it, too. */
@@ -517,7 +570,7 @@ static void a_lane_without_memory(void **state)
 	if (!confine("640k"))
 		skip();
 	open_arena(UINT64_MAX);
-	write_lane(0, 200000, true);
+	write_lane(0, 200000, true, ADA_PACK_NEVER);
 	assert_true(map.header->blocks_refused > 0);
 }
 
@@ -540,6 +593,7 @@ int main(void)
 					    TEST(who_has_it_lives),
 					    TEST(a_lane_in_one_file),
 					    TEST(a_lane_in_many_files),
+					    TEST(a_packed_lane),
 					    TEST(a_lane_without_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

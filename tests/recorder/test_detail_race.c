@@ -21,10 +21,11 @@ static void overwrite(struct world *world, uint64_t first_seq)
 {
 	struct ada_detail_chunk *chunk = chunk_of(world, 0, first_seq);
 
-	for (uint32_t slot = 0; slot < chunk->records; slot++) {
-		uint64_t offset = (ADA_CHUNK_HEADER_BYTES + 32 * slot) * world->segment.detail_scale;
+	for (uint32_t slot = 0, at = ADA_DETAIL_RECORDS_BEGIN; slot < chunk->records; slot++) {
+		struct ada_detail *record = (struct ada_detail *)((char *)chunk + at);
 
-		((struct ada_detail *)((char *)chunk + offset))->counter = world->fake.counter + 1000000000;
+		at += ada_detail_read(record, world->segment.detail_chunk_bytes - at).bytes;
+		record->counter = world->fake.counter + 1000000000;
 	}
 }
 

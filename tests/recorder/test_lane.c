@@ -10,6 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "recorder/index/lane.h"
+#include "recorder/index/packed_lane.h"
+#include "recorder/index/packers.h"
 
 static char directory[64];
 static struct ada_clock *clock_used;
@@ -93,6 +95,71 @@ static void numbers_go_on_over_segments(void **state)
 	}
 	atf_thread_close(thread);
 	ada_lane_free(&lane);
+}
+
+/* Packed from the first segment on, or from the second: the same events, tails, short blocks and long ones. */
+static void packed_segments(enum ada_pack pack)
+{
+	struct ada_lane_options options = { .clock = clock_used, .segment_events = 100000, .pack = pack };
+	struct ada_lane lane = { .id = 3, .thread_id = 5 };
+	struct ada_error error = { "" };
+	struct atf_message message;
+	struct atf_thread *thread;
+	uint64_t count = 0;
+	char path[96];
+
+	assert_int_equal(ada_packers_open(&options.packers, ada_packed_lane_work, 2), 0);
+	for (uint64_t i = 0; i < 150; i++) {
+		append(&lane, &options, count, 4096 - i);
+		ada_lane_note(&lane, &options);
+		if (i % 3 == 0)
+			assert_int_equal(ada_lane_flush(&lane, directory, &error), 0);
+		count += 4096 - i + (i % 40 == 0); /* now and then a gap */
+		ada_packed_lane_reap(options.packers, NULL);
+	}
+	assert_int_equal(ada_lane_close(&lane, &options, directory, &error), 0);
+	assert_int_equal(lane.packed_segments, lane.segments.count - (pack == ADA_PACK_AUTO));
+	snprintf(path, sizeof path, "%s/thread_3", directory);
+	assert_int_equal(atf_thread_open(&thread, path, &message), 0);
+	assert_int_equal(atf_thread_count(thread), lane.events);
+	for (uint64_t i = 0, seq = 0; i < lane.events; i++) {
+		const struct ada_event *event = atf_thread_get(thread, i);
+
+		if (event->event_kind == ADA_EVENT_LOST)
+			seq += event->function_id;
+		else
+			assert_int_equal(event->function_id, seq++);
+	}
+	for (uint32_t i = 0; i < lane.segments.count; i++)
+		assert_int_equal(atf_index_completeness(atf_thread_segment(thread, i)), ATF_COMPLETE);
+	atf_thread_close(thread);
+	ada_lane_free(&lane);
+	ada_packers_close(options.packers);
+}
+
+static void packed_from_the_first_segment(void **state)
+{
+	packed_segments(ADA_PACK_ALWAYS);
+}
+
+static void packed_from_the_second_segment(void **state)
+{
+	packed_segments(ADA_PACK_AUTO);
+}
+
+/* Nothing is waited for, and nothing is left. */
+static void packed_and_given_up(void **state)
+{
+	struct ada_lane_options options = { .clock = clock_used, .pack = ADA_PACK_ALWAYS };
+	struct ada_lane lane = { .id = 3, .thread_id = 5 };
+
+	assert_int_equal(ada_packers_open(&options.packers, ada_packed_lane_work, 1), 0);
+	for (uint64_t i = 0; i < 100; i++)
+		append(&lane, &options, 4096 * i, 4096);
+	ada_lane_note(&lane, &options);
+	append(&lane, &options, 409600, 4096);
+	ada_lane_free(&lane);
+	ada_packers_close(options.packers);
 }
 
 static void a_gap_is_a_record(void **state)
@@ -226,6 +293,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(numbers_go_on_over_segments, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(packed_from_the_first_segment, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(packed_from_the_second_segment, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(packed_and_given_up, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_gap_is_a_record, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lanes_share_descriptors, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_full_disk_counts_what_is_there, set_up, tear_down),

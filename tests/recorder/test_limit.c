@@ -1,10 +1,12 @@
 /* What control groups leave of memory: both versions, all levels, and what is no limit. */
 #include "../test.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "recorder/host/limit.h"
 
@@ -88,11 +90,27 @@ static void room(void **state)
 	assert_true(ada_limit_room(getpid(), 1ull << 50) <= (uint64_t)sysconf(_SC_PHYS_PAGES) * 4096);
 }
 
+/* A child has its parent's groups. Who can't be asked, for there is no such process, shares nothing. */
+static void shared(void **state)
+{
+	pid_t child = fork();
+
+	if (!child)
+		for (;;)
+			pause();
+	assert_true(ada_limit_is_shared(getpid()));
+	assert_true(ada_limit_is_shared(child));
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_false(ada_limit_is_shared(child));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(no_groups, begin, end),
 					    cmocka_unit_test_setup_teardown(version_2, begin, end),
-					    cmocka_unit_test_setup_teardown(version_1, begin, end), cmocka_unit_test(room) };
+					    cmocka_unit_test_setup_teardown(version_1, begin, end), cmocka_unit_test(room),
+					    cmocka_unit_test(shared) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

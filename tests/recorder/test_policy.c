@@ -276,7 +276,7 @@ static void hooks_of_named_functions(void **state)
 	uint32_t bytes, beta = ada_plan_functions(full)[policy_function(full, "ada_test_beta")].hook;
 	uint8_t *bits;
 
-	assert_true(ada_policy_names(policy, names));
+	assert_true(ada_policy_names(policy, names, NULL));
 	bits = ada_policy_hooks(policy, full, &bytes);
 	assert_non_null(bits);
 	assert_int_equal(bytes, (ada_plan_header(full)->hook_count + 7) / 8);
@@ -284,7 +284,7 @@ static void hooks_of_named_functions(void **state)
 		assert_int_equal(bits[i / 8] >> i % 8 & 1, i == beta);
 	free(bits);
 	drop(policy, 1);
-	assert_false(ada_policy_names(policy, names));
+	assert_false(ada_policy_names(policy, names, NULL));
 	assert_null(ada_policy_hooks(policy, full, &bytes));
 	ada_policy_close(policy);
 	ada_plan_close(names);

@@ -181,7 +181,7 @@ def test_segments(record):
     manifest, = check_session(session)
     per_segment = (65536 - 128) // 32
     assert [s["events"] for s in manifest["threads"][0]["segments"]] == [per_segment] * 4 + [10000 - 4 * per_segment]
-    assert [s["file"] for s in manifest["threads"][0]["segments"]][:2] == ["index.atf", "index.1.atf"]
+    assert [s["file"] for s in manifest["threads"][0]["segments"]][:2] == ["index.atf", "index.1.atp"]
     assert numbers(session, manifest)[1] == 10000
 
 
@@ -252,6 +252,23 @@ def test_a_child_that_outlives_its_parent_is_waited_for(record, late_ms):
     assert child["parentPid"] == parent["pid"]
     assert [m["path"] for m in child["modules"]] == [m["path"] for m in parent["modules"]]
     assert (len(numbers(session, parent)[0]), len(numbers(session, child)[0])) == (40, 60)
+
+
+def test_a_child_has_the_names_that_its_parent_still_told_of(record):
+    result, session = record("fork-early")
+    assert result.status == 0, result.stderr
+    for manifest in check_session(session):
+        directory = session.path / f"pid_{manifest['pid']}"
+        assert [module["symbols"] for module in manifest["modules"]] == ["modules/0.tsv", "modules/1.tsv"]
+        assert all((directory / module["symbols"]).exists() for module in manifest["modules"])
+
+
+def test_a_child_is_heard_of_behind_its_parent(record):
+    result, session = record("fork-fork")
+    assert result.status == 0, result.stderr
+    first, second, third = check_session(session)
+    assert (second["parentPid"], third["parentPid"]) == (first["pid"], second["pid"])
+    assert [[bool(module["symbols"]) for module in manifest["modules"]] for manifest in (first, second, third)] == [[True]] * 3
 
 
 def test_no_follow_records_the_program_alone(record):

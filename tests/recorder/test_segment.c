@@ -144,10 +144,10 @@ static void grows_with_use_where_room_is_scarce(void **state)
 	ada_segment_destroy(&segment);
 }
 
-/* It has no name before it has a process, and what that one records is found by it. */
+/* It has another name before it has a process, and what that one records is found by the process's. */
 static void is_made_before_its_process_is_known(void **state)
 {
-	struct ada_segment_options options = { .shared = &shared, .index_buffer_bytes = 1 << 20 };
+	struct ada_segment_options options = { .shared = &shared, .index_buffer_bytes = 1 << 20, .ready = 9, .named = shared.named };
 	struct ada_segment segment, found;
 	struct ada_error error = { "" };
 
@@ -158,18 +158,26 @@ static void is_made_before_its_process_is_known(void **state)
 	options.pid = 77;
 	options.provider = 3;
 	options.allowed_bytes = 5 << 20;
+	options.children = true;
+	assert_int_equal(segment.shm->ready.number, 9);
+	assert_int_equal(segment.shm->ready.children, 0);
+	options.ready = 0;
 	assert_int_equal(ada_segment_attach(&found, &options, &error), -ENOENT);
-	options.named = shared.named;
+	options.ready = 9;
 	assert_int_equal(ada_segment_assign(&segment, &options), 0);
 	assert_int_equal(segment.shm->pid, 77);
 	assert_int_equal(segment.shm->provider, 3);
 	assert_int_equal(segment.shm->allowed_bytes, 5 << 20);
+	assert_int_equal(segment.shm->ready.children, 1);
 	ada_segment_chunk(&segment, 5)->first_seq = 55;
 	if (shared.named) {
+		assert_int_equal(ada_segment_attach(&found, &options, &error), -ENOENT);
+		options.ready = 0;
 		assert_int_equal(ada_segment_attach(&found, &options, &error), 0);
 		assert_int_equal(ada_segment_chunk(&found, 5)->first_seq, 55);
 		ada_segment_destroy(&found);
-		assert_int_equal(ada_segment_assign(&segment, &options), -EEXIST);
+		options.ready = 9;
+		assert_int_equal(ada_segment_assign(&segment, &options), -ENOENT); /* once */
 		ada_shared_unlink(&shared, "segment.3");
 	}
 	ada_segment_destroy(&segment);
@@ -214,6 +222,33 @@ static void a_young_one_gets_what_it_uses(void **state)
 	segment.free_map[0] &= ~3ull;
 	ada_segment_grow(&segment);
 	assert_true(free_chunks(&segment) > first);
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
+/* Nor does the one detail chunk that its first event takes bring it more: at the start it has what one huge page holds. */
+static void a_young_one_gets_no_more_detail(void **state)
+{
+	struct ada_segment_options options = { .shared = &shared,
+					       .index_buffer_bytes = 64 << 20,
+					       .detail_buffer_bytes = 64 << 20,
+					       .detail_stack_bytes = 256,
+					       .stack_at_return = true,
+					       .allowed_bytes = UINT64_MAX };
+	struct ada_segment segment;
+	uint32_t first;
+
+	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, NULL), 0);
+	first = segment.detail_ready;
+	assert_int_equal(first, (2u << 20) / segment.detail_chunk_bytes);
+	segment.young_until_ns = UINT64_MAX;
+	segment.detail_free_map[0] &= ~1ull;
+	while (ada_segment_grow(&segment))
+		;
+	assert_int_equal(segment.detail_ready, first);
+	segment.young_until_ns = 0;
+	ada_segment_grow(&segment);
+	assert_true(segment.detail_ready > first);
 	close(agent_fd);
 	ada_segment_destroy(&segment);
 }
@@ -525,6 +560,7 @@ int main(void)
 					    IN_BOTH(small_chunks),
 					    IN_BOTH(is_made_before_its_process_is_known),
 					    IN_BOTH(a_young_one_gets_what_it_uses),
+					    IN_BOTH(a_young_one_gets_no_more_detail),
 					    IN_BOTH(has_room_for_a_policy_ahead),
 					    IN_BOTH(grows_ahead_of_use),
 					    IN_BOTH(agent_outruns_growth),

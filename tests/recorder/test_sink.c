@@ -12,6 +12,7 @@
 
 static char directory[64];
 static bool disturbed;
+static unsigned requests; /* that were submitted */
 
 int __real_io_uring_submit(struct io_uring *ring);
 int __wrap_io_uring_submit(struct io_uring *ring);
@@ -21,6 +22,8 @@ int __wrap_io_uring_submit(struct io_uring *ring)
 	static const int errors[] = { EAGAIN, EBUSY, ENOMEM, EINTR, 0 };
 	static size_t calls;
 	int error = disturbed ? errors[calls++ % 5] : 0;
+
+	requests += error ? 0 : io_uring_sq_ready(ring);
 
 	return error ? -error : __real_io_uring_submit(ring);
 }
@@ -137,6 +140,32 @@ static void without_ring(void **state)
 	round_trip(true, 100);
 }
 
+/* Between two submissions a file's blocks are one request, four at most: 7 MiB are 28 blocks, of which the first 4 go through the page cache. */
+static void neighbours_are_one_request(void **state)
+{
+	const size_t count = (7 << 20) / sizeof(struct ada_event) - 2; /* with the header whole blocks */
+	struct ada_event *events = malloc(count * sizeof *events);
+	struct atf_index_options options = { .thread_id = 1, .arch = ATF_ARCH_X86_64 };
+	struct atf_index_writer *writer;
+	struct ada_sink *sink;
+	char path[96];
+
+	assert_non_null(events);
+	fill(events, count, 0);
+	assert_int_equal(ada_sink_open(&sink, false), 0);
+	options.sink = ada_sink_atf(sink);
+	snprintf(path, sizeof path, "%s/joined.atf", directory);
+	assert_int_equal(atf_index_writer_open(&writer, path, &options), 0);
+	requests = 0;
+	assert_int_equal(atf_index_writer_append(writer, events, count), 0);
+	ada_sink_poll(sink);
+	assert_in_range(requests, 5, 10);
+	assert_int_equal(atf_index_writer_close(writer, false), 0);
+	assert_int_equal(ada_sink_close(sink), 0);
+	check_file(path, count);
+	free(events);
+}
+
 static int lowest_free(void)
 {
 	int next = dup(0);
@@ -183,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(small_files),
 					    cmocka_unit_test(large_files),
+					    cmocka_unit_test(neighbours_are_one_request),
 					    cmocka_unit_test(without_ring),
 					    cmocka_unit_test(passing_errors_of_the_ring),
 					    cmocka_unit_test(closed_files_give_their_descriptors_back),

@@ -301,18 +301,18 @@ static void a_post_roll_in_events_stays_open(void **state)
 	assert_false(ada_windows_at(windows, 0)->closed);
 	mark(2000, 10, 10, 2);
 	assert_int_equal(ada_windows_count(windows), 1);
-	ada_windows_resolve(windows, 76, 5000);
+	ada_windows_resolve(windows, 76, 5000, 0);
 	expect(0, 990, ADA_WINDOW_OPEN, 2, 0);
-	ada_windows_resolve(windows, 77, 2005);
+	ada_windows_resolve(windows, 77, 2005, 0);
 	expect(0, 990, 2010, 2, 0);
 	mark_open(3000, 10, 78);
 	mark_open(3001, 10, 79);
-	ada_windows_resolve(windows, 78, 3100);
+	ada_windows_resolve(windows, 78, 3100, 0);
 	assert_int_equal(ada_windows_at(windows, 1)->end_ns, ADA_WINDOW_OPEN);
-	ada_windows_resolve_short(windows, 79, 3050, ADA_SHORT_THREAD);
+	ada_windows_resolve(windows, 79, 3050, ADA_SHORT_THREAD);
 	expect(1, 2990, 3100, 2, 0); /* the other one's end is later: it is not short */
 	mark_open(4000, 10, 80);
-	ada_windows_resolve_short(windows, 80, 4020, ADA_SHORT_THREAD);
+	ada_windows_resolve(windows, 80, 4020, ADA_SHORT_THREAD);
 	expect(2, 3990, 4020, 1, ADA_SHORT_THREAD);
 	mark_open(5000, 10, 81);
 	ada_windows_end(windows, 5100, ADA_SHORT_EXIT);
@@ -327,12 +327,12 @@ static void a_hole_in_an_open_window(void **state)
 	assert_int_equal(ada_windows_count(windows), 2);
 	expect(0, 990, 1099, 1, ADA_SHORT_STARVED);
 	expect(1, 1201, ADA_WINDOW_OPEN, 0, ADA_SHORT_STARVED);
-	ada_windows_resolve(windows, 1, 1050); /* it was over before: nothing is left behind the hole */
+	ada_windows_resolve(windows, 1, 1050, 0); /* it was over before: nothing is left behind the hole */
 	assert_int_equal(ada_windows_count(windows), 1);
 	assert_int_equal(ada_windows_at(windows, 0)->end_ns, 1050);
 	mark_open(2000, 10, 2);
 	ada_windows_hole(windows, 2100, 2200, ADA_SHORT_STARVED);
-	ada_windows_resolve(windows, 2, 2300);
+	ada_windows_resolve(windows, 2, 2300, 0);
 	expect(1, 1990, 2099, 1, ADA_SHORT_STARVED);
 	expect(2, 2201, 2300, 0, ADA_SHORT_STARVED);
 }
@@ -342,7 +342,7 @@ static void what_is_written_is_not_taken_back(void **state)
 	mark_open(1000, 10, 1);
 	ada_windows_at(windows, 0)->frozen = true;
 	ada_windows_at(windows, 0)->written_ns = 1300;
-	ada_windows_resolve(windows, 1, 1200);
+	ada_windows_resolve(windows, 1, 1200, 0);
 	expect(0, 990, 1300, 1, 0);
 }
 
@@ -354,7 +354,7 @@ static void a_window_that_keeps_all(void **state)
 	assert_int_equal(ada_windows_mark(windows, &all), 0);
 	mark(1000, 10, 10, 2);
 	mark_open(2000, 10, 5);
-	ada_windows_resolve(windows, 5, 2100);
+	ada_windows_resolve(windows, 5, 2100, 0);
 	assert_int_equal(ada_windows_count(windows), 1);
 	window = ada_windows_at(windows, 0);
 	assert_int_equal(window->end_ns, ADA_WINDOW_OPEN);
@@ -433,7 +433,7 @@ static void step(struct model *model)
 	} else if (model->open_start) {
 		uint64_t end = 100 + below(280);
 
-		ada_windows_resolve(windows, OPEN_TICKET, end);
+		ada_windows_resolve(windows, OPEN_TICKET, end, 0);
 		ask(model, model->open_start, end > model->open_ns ? end : model->open_ns);
 		for (uint64_t i = model->open_start; i <= model->open_end && i < NS; i++)
 			model->maybe[i] = true;

@@ -133,6 +133,10 @@ class Trial:
             assert document.get("recovered", {}).get("by") == by, told
             assert "notSaved" not in document["recovered"], told + str(document["recovered"])
         (self.place / "after").write_bytes(self.counts[:])
+        verify = self.ada("verify", self.session)
+        assert verify.status == 0, told + verify.stdout.decode()
+        unpack = self.ada("unpack", self.session)
+        assert unpack.status == 0, told + unpack.stderr.decode()
         threads = sorted(self.session.glob("pid_*/thread_*"))
         result = subprocess.run([self.check_program, self.mode, self.place / "before", self.place / "after", *threads], capture_output=True)
         assert result.returncode == 0, f"{told}: {result.stdout.decode()}"
@@ -155,7 +159,8 @@ def one_trial(ada, programs, place, number, seed):
     chance = random.Random(f"{seed}-{number}")
     who = ("recorder", "recorder program", "program recorder", "program", "recorder")[number % 5]
     options = (*(DROP if number % 8 == 5 else BLOCK), *(WINDOWS if number % 3 == 1 else ("--detail=off",) if chance.random() < 0.5 else ()),
-               *chance.choice([(), ("--index-buffer=8M",), ("--segment-size=1M",), ("--index-buffer=4M", "--segment-size=256K")]))
+               *chance.choice([(), ("--index-buffer=8M",), ("--segment-size=1M",), ("--index-buffer=4M", "--segment-size=256K")]),
+               *chance.choice([(), ("--pack=always",), ("--pack=never",)]))
     after_s = chance.random() * (0.1 if number % 3 == 0 else 0.6)
     told = f"trial {number} of seed {seed}: {who} killed {after_s:.4f} s after the beginning, {' '.join(options)}: "
     trial = Trial(ada, programs, place, *options)
@@ -174,7 +179,7 @@ def one_trial(ada, programs, place, number, seed):
 @pytest.mark.traces
 def test_what_was_committed_before_the_kill_is_there(ada, programs, tmp_path, pytestconfig):
     seed = os.urandom(4).hex()
-    for number in range(1000 if pytestconfig.getoption("--all-variants") else 30):
+    for number in range(1000 if pytestconfig.getoption("--all-variants") else 15):
         one_trial(ada, programs, tmp_path / str(number), number, seed)
 
 

@@ -55,7 +55,7 @@ def kill_recorder(ada, output, program, after_s, with_program):
 
 @pytest.mark.traces
 def test_what_a_killed_recorder_left_is_a_recording(ada, program, tmp_path, pytestconfig):
-    whole, manifests = 100 if pytestconfig.getoption("--all-variants") else 6, validators()[0]
+    whole, manifests = 100 if pytestconfig.getoption("--all-variants") else 4, validators()[0]
     chance = random.Random(os.urandom(8).hex())
     for number in range(whole):
         after_s = chance.random() * (0.1 if number % 3 == 0 else 1)

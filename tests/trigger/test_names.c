@@ -81,7 +81,7 @@ static bool matches(const char *rule, const char *mangled)
 	struct ada_names names;
 	bool result;
 
-	ada_names_open(&names, mangled);
+	ada_names_open(&names, mangled, NULL);
 	result = ada_trigger_matches(trigger, &names);
 	ada_names_close(&names);
 	ada_trigger_free(trigger);
@@ -147,7 +147,7 @@ static void may_match_is_no_less(void **state)
 	for (size_t i = 0; i < symbols.count; i++) {
 		const char *forms[3];
 
-		ada_names_open(&names, symbols.items[i].name);
+		ada_names_open(&names, symbols.items[i].name, NULL);
 		forms[0] = names.plain;
 		forms[1] = names.demangled;
 		forms[2] = names.bare;

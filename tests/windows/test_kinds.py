@@ -175,8 +175,16 @@ def test_detail_holds_arguments_results_and_stack(ada, kinds, tmp_path):
 @pytest.mark.parametrize("bytes_", (0, 40, 256))
 def test_stack_bytes(ada, kinds, tmp_path, bytes_):
     process = record(ada, kinds, tmp_path, "chosen", "symbol=chosen", f"--stack-bytes={bytes_}", fillers=0)
-    assert {len(r.stack) for r in process.threads[0].details} == {bytes_}
+    assert {(r.type, len(r.stack)) for r in process.threads[0].details} == {(3, bytes_), (4, 0)}
     assert process.manifest["buffering"]["detail"]["stackBytes"] == bytes_
+
+
+@pytest.mark.parametrize("moment, at_return", (("call", 0), ("both", 48)))
+def test_stack_at(ada, kinds, tmp_path, moment, at_return):
+    process = record(ada, kinds, tmp_path, "chosen", "symbol=chosen", "--stack-bytes=48", f"--stack-at={moment}", fillers=0)
+    kept = {(r.type, len(r.stack)) for r in process.threads[0].details}
+    assert kept == {(3, 48), (4, at_return)}
+    assert process.manifest["buffering"]["detail"]["stackAt"] == moment
 
 
 def test_detail_off_keeps_the_index_alone(ada, kinds, tmp_path):

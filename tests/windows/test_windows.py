@@ -66,7 +66,7 @@ def test_a_quiet_crowd_asks_for_no_larger_buffer(ada, program, tmp_path):
 @pytest.mark.parametrize("seed", range(1))
 def test_thousand_random_marks_at_full_rate_leave_no_hole(ada, program, tmp_path, seed):
     result = ada.trace(tmp_path, [program("busy"), "2", "1000", "0", str(seed)], "--trigger=symbol=mark_me", "--on-full=block",
-                       "--pre-roll-events=40", "--post-roll-events=40", "--no-libcalls", timeout=240)
+                       "--pre-roll-events=40", "--post-roll-events=40", "--no-libcalls", "--segment-size=16G", timeout=240)
     assert result.status == 0, result.stderr.decode()
     check_recording(ada, tmp_path)
     process, = processes(tmp_path)
@@ -111,6 +111,7 @@ def test_more_threads_than_the_pool_has_chunks(ada, build_dir, tmp_path):
 
 MIXES = [["--pre-roll-events=0", "--post-roll-events=0", "--detail-buffer=4M", "--stack-bytes=256", "--on-full=block"],
          ["--pre-roll-events=0", "--post-roll-sec=0.0001", "--detail-buffer=4M", "--stack-bytes=0", "--segment-size=64K"],
+         ["--pre-roll-events=0", "--post-roll-sec=0.0001", "--pack=always", "--segment-size=256K"],
          ["--pre-roll-sec=0.0001", "--post-roll-events=40", "--index-buffer=1M"],
          ["--pre-roll-events=40", "--post-roll-events=1", "--index-mode=circular"]]
 

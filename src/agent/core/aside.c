@@ -12,10 +12,12 @@
  * these begin below what the wait has left here, and where too little is left they run where they are. A handler may also fork: the child
  * has neither what the slow path was at work on nor what it left here, so in the child the slow path ends with the wait.
  */
+#include <sys/mman.h>
 #include "agent/core/state.h"
 
 #define LEAST_BYTES 16384 /* so much of a stack must be free for a slow path to begin there */
 #define SPARE_BYTES 65536
+#define PAGE_BYTES 4096
 #define OPEN ~0ull /* instead of a mask: signals are and stay open */
 
 /* The slow path that this thread is in: its thread, the program's signal mask, where its frame is, the lock that it holds. */
@@ -35,7 +37,48 @@ static __thread struct ada_thread *hidden; /* ada_self before a vfork child rest
 static __thread struct ada_thread *unseen;
 static uint64_t spare; /* the process's stack for threads that have none; 0: there is none */
 static uint32_t spare_busy;
+static enum { LEAN_UNKNOWN, LEAN_NONE, LEAN_INDEX, LEAN_DETAIL } lean;
 static uint32_t forks; /* how many forks this process is away from the first one */
+
+/* --- who hooks write for ---------------------------------------------------------------------------------------------- */
+
+static void lean_hide(void)
+{
+	ada_lean.index = (uint64_t)&ada_parked;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* A handler's hooks may come in between: `index` is the last to lead to the thread, and the first to lead away. */
+static void self_is(struct ada_thread *thread)
+{
+	lean_hide();
+	ada_self = thread;
+	if (!thread->index || (lean == LEAN_DETAIL && !thread->detail))
+		return;
+	ada_lean.shadow = thread->shadow;
+	ada_lean.shadow_end = thread->shadow_end;
+	ada_lean.detail = thread->detail;
+	ada_lean.stack_low = thread->stack_low;
+	ada_lean.stack_high = thread->stack_high;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	ada_lean.index = thread->index;
+}
+
+void ada_lean_attach(void)
+{
+	bool detail = ada_setup.detail_limit;
+
+	if (lean == LEAN_UNKNOWN && ada_sys_failed(ada_sys_advise(&ada_limit, PAGE_BYTES, MADV_WIPEONFORK)))
+		lean = LEAN_NONE;
+	else if (lean == LEAN_UNKNOWN)
+		lean = detail ? LEAN_DETAIL : LEAN_INDEX;
+	ada_limit = lean == (detail ? LEAN_DETAIL : LEAN_INDEX) ? ADA_CHUNK_BYTES : 0;
+}
+
+bool ada_lean_has_detail(void)
+{
+	return lean == LEAN_DETAIL;
+}
 
 /* --- begin and end ----------------------------------------------------------------------------------------------------- */
 
@@ -66,13 +109,13 @@ static bool own_stack(const struct ada_thread *thread, uint64_t low, uint64_t hi
 void ada_core_hide(void)
 {
 	hidden = ada_self;
-	ada_self = &ada_no_thread;
+	self_is(&ada_no_thread);
 }
 
 void ada_core_show(void)
 {
 	if (hidden)
-		ada_self = hidden;
+		self_is(hidden);
 	hidden = NULL;
 }
 
@@ -80,6 +123,7 @@ void ada_core_show(void)
 void ada_core_leave(void)
 {
 	ada_slow_thread()->index = 0;
+	lean_hide();
 }
 
 bool ada_slow_forbidden(void)
@@ -107,7 +151,7 @@ struct ada_thread *ada_slow_begin(uint64_t sp)
 	slow.thread = unseen ? unseen : ada_self;
 	slow.mask = mask;
 	slow.sp = (uint64_t)__builtin_frame_address(0);
-	ada_self = &ada_no_thread;
+	self_is(&ada_no_thread);
 	return slow.thread;
 }
 
@@ -115,13 +159,13 @@ struct ada_thread *ada_slow_begin(uint64_t sp)
 static void self_set(struct ada_thread *thread)
 {
 	if (thread == &ada_no_thread || ada_rseq_usable()) {
-		ada_self = thread;
+		self_is(thread);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		unseen = NULL;
 	} else {
 		unseen = thread;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		ada_self = &ada_no_thread;
+		self_is(&ada_no_thread);
 	}
 }
 
@@ -169,7 +213,7 @@ struct ada_thread *ada_slow_thread(void)
 void ada_slow_forked(void)
 {
 	forks++;
-	ada_self = &ada_no_thread;
+	self_is(&ada_no_thread);
 	hidden = unseen = NULL;
 	if (slow.thread) /* the slow path that found out has no thread any more */
 		slow.thread = &ada_no_thread;
@@ -266,7 +310,7 @@ static bool pause_run(const struct pause *pause)
 	if (!ada_slow_begin(0)) {
 		slow.thread = is_child(before) ? ada_self : pause->thread;
 		slow.mask = OPEN;
-		ada_self = &ada_no_thread;
+		self_is(&ada_no_thread);
 	}
 	return !is_child(before);
 }

@@ -3,10 +3,12 @@
 
 struct ada_above ada_above = { .stubs = (const char *)(1ull << 63) }; /* where no code is: an unwinder may come before the start */
 struct ada_core *ada_core;
+const uint64_t ada_parked = ADA_CHUNK_BYTES;
 struct ada_thread ada_no_thread; /* all zero: sends every hook into its slow path */
 struct ada_setup ada_setup;
 
 __thread struct ada_thread *ada_self = &ada_no_thread;
+__thread struct ada_lean ada_lean = { .index = (uint64_t)&ada_parked };
 __thread uint64_t ada_sequence, ada_lost_told;
 
 static bool silent; /* see ada_core_is_silent; private memory, so a fork's child knows */

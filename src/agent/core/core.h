@@ -9,11 +9,14 @@
 #include "agent/ground/agent.h"
 
 struct dl_phdr_info;
+struct ada_hook;
 
 /* What the core calls in rooms above. start.c fills this in before there is a segment or a hook. */
 struct ada_above {
 	const char *stubs;	  /* where the stubs' text begins: hook/stubs.S */
 	void (*pass_calls)(void); /* the recorder is gone: ada_region_pass_calls */
+	/* The call that a near stub is for has its return stub from now on: ada_region_near_known. */
+	void (*near_known)(struct ada_hook *near, uint64_t stub);
 	/* False for text of no module (JIT) or inside a run-time that keys on return addresses. Any thread: patch/text.c. */
 	bool (*text_is_hookable)(uint64_t return_address);
 	/* The child of a fork that no one told us of finds its threads zeroed (MADV_WIPEONFORK), and its first hook calls this: the child

@@ -1,6 +1,7 @@
 /* The core's own layouts, which hook.S, stubs.S and the C slow paths share, and no one outside the process sees.
  *
  *   struct ada_hook    one a trampoline, in the region's data half     written once, then the cache word
+ *                      its first half: one a near stub, likewise
  *   struct ada_site    one a (return address, function) pair           immutable once published in the hash
  *   struct ada_thread  one a recording thread                          its own thread only; zero in a fork's child
  *   struct ada_frame   one call in progress                            bookkeeping only: control flow never reads it
@@ -10,26 +11,31 @@
  *
  * The commit word is the first of the open chunk (abi/wire.h), where the recorder can read it at any time:
  *
- *   63            32 31             0
- *   +---------------+---------------+      next event = chunk + low half; no room: low half >= ADA_CHUNK_BYTES
- *   |  next frame   |  next event   |      next frame = shadow + high half
- *   +---------------+---------------+
+ *   63         48 47                  16 15        0    next event = chunk + low 16 bits; no room: they are ADA_CHUNK_BYTES
+ *   +------------+----------------------+-----------+   next frame = shadow + the 32 bits above them
+ *   | next detail|      next frame      | next event|   next detail record = detail chunk + 16 * the highest 16 bits; no room: they are
+ *   +------------+----------------------+-----------+   above ada_setup.detail_limit; 0 where there is no detail chunk
  *
- * Events and frames are both 32 bytes, so `ror $37` of the word is (number in the chunk + 2, depth). One store of it
- * commits an event, its frame and its detail record, which lies at detail_scale times the low half (abi/detail.h).
+ * So one addition commits an event, its frame and its detail record (abi/detail.h).
  */
 #ifndef ADA_AGENT_LAYOUT_H
 #define ADA_AGENT_LAYOUT_H
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "abi/trampoline.h"
 #include "abi/wire.h"
 
 #define ADA_EVENT_BYTES 32
-#define ADA_FRAME_BYTES 32					   /* equal: one word holds both cursors */
+#define ADA_FRAME_BYTES 32
+#define ADA_COMMIT_FRAMES 16					   /* bits of the commit word below the next frame */
+#define ADA_COMMIT_DETAIL 48					   /* and below the next detail record */
 #define ADA_EVENT_FIRST (ADA_CHUNK_HEADER_BYTES / ADA_EVENT_BYTES) /* number of the event at offset 64, by offset */
 #define ADA_NEAR_BYTES (1 << 20) /* a slot no further than this below the innermost frame's needs no second look */
 #define ADA_FRAME_UNRETURNED (1ull << 63)
+#define ADA_FRAME_WATCHED 1
+#define ADA_FRAME_TAIL 2
+#define ADA_FRAME_MARKS 3
 #define ADA_TAIL_CALLS_MAX 32	       /* frames that may share one slot: an endless tail loop stays bounded */
 #define ADA_SHADOW_FRAMES (256 * 1024) /* calls in progress a thread */
 #define ADA_ROOM_STACK 32768	       /* of a thread's room (room.c): its shadow stack at first, then the slow paths' stack */
@@ -57,18 +63,28 @@
 #define ADA_TRAMPOLINE_LEAD 8		/* before hook.start, where a red zone is left alone */
 #define ADA_TRAMPOLINE_BELOW_NO_STUB 18 /* entry without an exit stub where there is a red zone; the other is then only a sign for it */
 #define ADA_RED_ZONE_BYTES 128
+#define ADA_NEAR_STUB_BYTES 32
+#define ADA_NEAR_STUB_JUMP 11	  /* in a near stub, the stack pointer is past the return slot from here on ... */
+#define ADA_NEAR_STUB_PASS 17	  /* where that jumps when hooks only pass */
+#define ADA_NEAR_STUB_BODY 22	  /* ... to here: enters the body without an exit stub */
+#define ADA_NEAR_STUB_DISTANCE 23 /* from the near stub's end ... */
+#define ADA_NEAR_STUB_END 27	  /* ... to the body in the function's trampoline */
 #define ADA_BLOCK_BYTES (1 << 20) /* trampolines; their hooks lie this far behind, and the next block behind the hooks */
 
 struct ada_frame {
-	/* Address of the return slot on the machine stack; less 1: watched (shadow.c). With ADA_FRAME_UNRETURNED: of a call without a
-	 * stub, so that the hook, which takes no such address for a slot, leaves all that is next to the slow path. */
+	/* Address of the return slot on the machine stack, less its marks: ADA_FRAME_WATCHED (arm.c), ADA_FRAME_TAIL where the frame
+	 * before has the same slot: it tail-called this one. A marked frame is no lean hook's to close. With ADA_FRAME_UNRETURNED: of a
+	 * call without a stub, so that the hook, which takes no such address for a slot, leaves all that is next to the slow path. */
 	uint64_t slot;
 	uint64_t counter; /* of the call; without a stub, its return address */
-	uint64_t function_id;
-	uint32_t depth;	 /* of its CALL, for frames below may go first (fibers) */
-	uint32_t number; /* of the function, in the policy's tables (abi/policy.h); 0: it has none */
+	uint64_t hook;	  /* its struct ada_hook, less ADA_HOOK_BEHIND: hooks stay */
+	uint32_t depth;	  /* of its CALL, times ADA_EVENT_DEPTH_UNIT, for frames below may go first (fibers) */
+	uint32_t reserved;
 };
+/* What calls a hook calls it by a trampoline: so far behind the return address into that lies the struct ada_hook. */
+#define ADA_HOOK_BEHIND (ADA_BLOCK_BYTES - ADA_TRAMPOLINE_RETURN)
 static_assert(sizeof(struct ada_frame) == ADA_FRAME_BYTES, "frame");
+static_assert(ADA_FRAME_BYTES == ADA_EVENT_DEPTH_UNIT, "hooks store the frames' offset for the depth");
 static_assert(sizeof(struct ada_event) == ADA_EVENT_BYTES, "event");
 static_assert(ADA_CHUNK_HEADER_BYTES % ADA_EVENT_BYTES == 0, "events lie at multiples of 32");
 static_assert(offsetof(struct ada_chunk, commit) == 0, "hook.S takes the chunk's address for the commit word's");
@@ -83,29 +99,49 @@ static_assert(sizeof(struct ada_site) == 32, "hook.S shifts by 5");
 
 struct ada_hook {
 	uint64_t function_id;
-	struct ada_site *cache; /* one word, so that key and value can't disagree. Filled once, kept */
-	uint64_t entry;		/* an entry hook (variant.c), ada_entry_below, or an intercept's replacement */
-	uint64_t target;	/* of a GOT hook: what its body jumps to */
+	union {
+		struct ada_site *cache; /* one word, so that key and value can't disagree. Filled once, kept */
+		uint64_t stub;		/* a near stub's: of its only call, or 0 before that is interned. Likewise */
+	};
+	uint64_t entry;	 /* an entry hook (variant.c), ada_entry_below, or an intercept's replacement */
+	uint32_t number; /* as a frame's */
+	/* Registers that nobody needs, as the plan says (enum ada_register), and the class of its stubs. */
+	uint32_t free_at_entry : 10, free_at_exit : 10, stub_class : 2;
+	uint32_t reads_vectors : 1; /* the function may read xmm0 to xmm7 as its caller left them */
+	uint32_t is_near : 1;	    /* a near stub's: it ends here (trampoline.c) */
+	uint64_t target;	    /* of a GOT hook: what its body jumps to */
 	/* For unwinders: region.S. No cache line of hooks holds code, and no two hooks share one. */
 	uint64_t start;		/* of the trampoline that has this cell, behind a lead; later cells have no more */
 	uint64_t original;	/* what the body's start is a copy of */
 	const uint8_t *origins; /* struct ada_plan_origin, of the rest of the body */
-	uint32_t number;	/* as a frame's */
-	/* Registers that nobody needs, as the plan says (enum ada_register), and the class of its stubs. */
-	uint32_t free_at_entry : 10, free_at_exit : 10, stub_class : 2;
 };
 static_assert(sizeof(struct ada_hook) == ADA_TRAMPOLINE_BYTES, "hooks and trampolines have one stride");
+static_assert(offsetof(struct ada_hook, target) == ADA_NEAR_STUB_BYTES, "near stubs and their hooks have one stride");
+static_assert(ADA_BLOCK_BYTES == ADA_TRAMPOLINE_DATA && offsetof(struct ada_hook, function_id) == ADA_TRAMPOLINE_DATA_FUNCTION &&
+		      offsetof(struct ada_hook, target) == ADA_TRAMPOLINE_DATA_TARGET,
+	      "the recorder reads them");
+
+/* The hook of the function that a near stub's call is one of. The stub's code leads there. */
+static inline struct ada_hook *ada_hook_of_near(const struct ada_hook *near)
+{
+	const uint8_t *code = (const uint8_t *)near - ADA_BLOCK_BYTES;
+	int32_t distance;
+
+	__builtin_memcpy(&distance, code + ADA_NEAR_STUB_DISTANCE, sizeof distance);
+	code += ADA_NEAR_STUB_END + distance - ADA_TRAMPOLINE_BODY; /* or, with a lead, so far behind the trampoline's beginning */
+	return (struct ada_hook *)((uint64_t)code / ADA_TRAMPOLINE_BYTES * ADA_TRAMPOLINE_BYTES + ADA_BLOCK_BYTES);
+}
 
 struct ada_thread {
 	/* Hot: one cache line. All zero in the child of a fork: index 0 sends the hook into its slow path. */
 	uint64_t index;	 /* address of the open chunk, or of `parked` */
 	uint64_t shadow; /* address of frame 0; below it ADA_TAIL_CALLS_MAX sentinels */
 	uint64_t shadow_end;
-	uint64_t tid_call; /* tid | ADA_EVENT_CALL << 32: bytes 16 to 23 of an event */
-	uint64_t tid_return;
-	uint64_t sequence; /* (index_seq of the chunk's first event - ADA_EVENT_FIRST) << 32 */
-	uint64_t parked;   /* commit word of a thread without chunk: its low half says full */
-	uint64_t detail;   /* address of the open detail chunk; 0: there is none */
+	uint64_t parked; /* commit word of a thread without chunk, which says full */
+	/* Address of the open detail chunk, of a small one less what it is smaller than others: all end at the same distance. 0: there is
+	 * none */
+	uint64_t detail;
+	uint64_t unused[3];
 	/* The hook reads these where a stack snapshot would cross a page. */
 	uint64_t stack_low, stack_high; /* of the thread's own stack; 0: not known */
 	/* Slow paths only. */
@@ -127,13 +163,27 @@ struct ada_thread {
 static_assert(offsetof(struct ada_thread, stack_low) == 64, "hot line");
 static_assert(sizeof(struct ada_thread) % 64 == 0, "threads share no line");
 
+/* What a lean hook needs of its thread, in thread-local data: a copy of the same words of struct ada_thread while hooks may record by
+ * themselves, else `index` leads to ada_parked. A fork's child has the copy, too, but `ada_limit` is wiped there. */
+struct ada_lean {
+	uint64_t index, shadow, shadow_end;
+	uint64_t detail, stack_low, stack_high;
+};
+
 /* What every hook needs to know of the process. */
 struct ada_setup {
-	int64_t rseq_offset;		     /* of the thread's struct rseq from the thread pointer */
-	const uint64_t *policy;		     /* the segment's policy_flags: this word's address + its value = the flags in force */
-	uint64_t detail_scale;		     /* 0: no detail lane, and no thread has a detail chunk */
-	uint64_t detail_stack;		     /* bytes of the stack in a record: 0 to 256, a multiple of 16 */
-	uint64_t detail_call, detail_return; /* kind, stack_size and flags of a whole record: one word */
-	uint64_t poison;		     /* 1: what a plan calls free is filled with garbage by each hook */
+	int64_t rseq_offset;	/* of the thread's struct rseq from the thread pointer */
+	const uint64_t *policy; /* the segment's policy_flags: this word's address + its value = the flags in force */
+	/* Highest offset in a detail chunk at which a record may begin, in units of 16 bytes. 0: no detail lane, and no thread has a detail
+	 * chunk */
+	uint64_t detail_limit;
+	uint64_t detail_stack; /* bytes of the stack in a CALL's record: 0 to 256, a multiple of 16 */
+	/* A return whose rax is so far above its slot, at most, has them, too; ~0: all have. */
+	uint64_t detail_reach;
+	/* The meta of a whole record without the function's id, and what its event adds to the commit word. Of a call with and without
+	 * vector arguments, of a return without and with the stack's bytes. */
+	uint64_t meta_call, meta_call_plain, meta_return, meta_return_stack;
+	uint64_t commit_call, commit_call_plain, commit_return, commit_return_stack;
+	uint64_t poison; /* 1: what a plan calls free is filled with garbage by each hook */
 } __attribute__((aligned(64)));
 #endif

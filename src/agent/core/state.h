@@ -50,19 +50,25 @@ struct ada_core {
 	uint32_t threads_used; /* places in `threads` ever used */
 	uint32_t threads_free; /* number + 1 of the first free place, linked by `number` */
 	uint64_t touched[ADA_INDEX_BUFFER_MAX / ADA_CHUNK_BYTES / 64];
-	uint64_t detail_touched[ADA_DETAIL_BUFFER_MAX / (ADA_CHUNK_BYTES * ADA_DETAIL_SCALE(0)) / 64 + 1];
+	uint64_t detail_touched[ADA_DETAIL_BUFFER_MAX / ADA_DETAIL_CHUNK_BYTES(0, 0) / 64 + 1];
 	struct ada_thread threads[ADA_THREADS_MAX];
 };
 
 extern struct ada_core *ada_core;	     /* NULL before the first segment */
 extern __thread struct ada_thread *ada_self; /* never NULL */
-extern __thread uint64_t ada_sequence;	     /* events of this thread in sealed chunks */
-extern __thread uint64_t ada_lost_told;	     /* how much of its entry's `lost` LOST events have told so far */
+extern __thread struct ada_lean ada_lean;
+extern const uint64_t ada_parked;	/* a commit word that says full */
+extern __thread uint64_t ada_sequence;	/* events of this thread in sealed chunks */
+extern __thread uint64_t ada_lost_told; /* how much of its entry's `lost` LOST events have told so far */
 extern struct ada_thread ada_no_thread;
 extern struct ada_setup ada_setup;
 
 /* --- aside.c */
-bool ada_lock(uint32_t *lock); /* false: gave up */
+/* Lean hooks may record from now on, as the segment wants it; but not where a fork would wipe no memory, nor where the process has
+ * hooks that were made for a segment with detail and now has one without, or the other way round. */
+void ada_lean_attach(void);
+bool ada_lean_has_detail(void); /* what lean hooks of this process are for, once it has or had a segment */
+bool ada_lock(uint32_t *lock);	/* false: gave up */
 void ada_unlock(uint32_t *lock);
 /* Begins a slow path: blocks signals, and keeps `ada_self` out of reach of hooks until ada_slow_end. NULL: this is a handler in the midst
  * of another slow path, or no system call may be made; do nothing. Else a thread, perhaps not attached (index 0). `sp`: any address in
@@ -112,9 +118,27 @@ static inline void ada_state_set(struct ada_thread *thread, uint64_t state)
 	__atomic_store_n((uint64_t *)thread->index, state, __ATOMIC_RELEASE); /* after the event, for the recorder */
 }
 
+/* Offset of the next event. */
+static inline uint32_t ada_state_event(uint64_t state)
+{
+	return (uint16_t)state;
+}
+
+/* Room for an event, and for any record of its detail. */
+static inline bool ada_state_has_room(uint64_t state)
+{
+	return ada_state_event(state) < ADA_CHUNK_BYTES && state >> ADA_COMMIT_DETAIL <= ada_setup.detail_limit;
+}
+
+/* The frames as in `state`, and that next event; no detail chunk. */
+static inline uint64_t ada_state_at(uint64_t state, uint32_t event)
+{
+	return (uint64_t)(uint32_t)(state >> ADA_COMMIT_FRAMES) << ADA_COMMIT_FRAMES | event;
+}
+
 static inline uint32_t ada_frames(const struct ada_thread *thread)
 {
-	return (ada_state(thread) >> 32) / ADA_FRAME_BYTES;
+	return (uint32_t)(ada_state(thread) >> ADA_COMMIT_FRAMES) / ADA_FRAME_BYTES;
 }
 
 static inline struct ada_frame *ada_frame_at(const struct ada_thread *thread, int64_t number)
@@ -122,10 +146,15 @@ static inline struct ada_frame *ada_frame_at(const struct ada_thread *thread, in
 	return (struct ada_frame *)thread->shadow + number;
 }
 
-/* The address of a frame's slot, watched (shadow.c) or not, with a stub or without. */
+/* The address of a frame's slot, marked or not, with a stub or without. */
 static inline uint64_t ada_frame_slot(const struct ada_frame *frame)
 {
-	return (frame->slot & ~ADA_FRAME_UNRETURNED) + (frame->slot & 1);
+	return ((frame->slot & ~ADA_FRAME_UNRETURNED) + ADA_FRAME_MARKS) & ~(uint64_t)ADA_FRAME_MARKS;
+}
+
+static inline const struct ada_hook *ada_frame_hook(const struct ada_frame *frame)
+{
+	return (const struct ada_hook *)(frame->hook + ADA_HOOK_BEHIND);
 }
 
 /* Whether nobody will see the call's return. Don't ask it below frame 0. */
@@ -150,6 +179,8 @@ struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t return_address)
 
 /* --- ground/state.S */
 extern struct ada_site ada_sites[ADA_STUB_COUNT], *ada_site_hash[1 << ADA_SITE_HASH_BITS];
+/* ADA_CHUNK_BYTES: events that begin before it have room. In the child of a fork it reads as zero until ada_core_forked(). */
+extern uint32_t ada_limit;
 extern uint64_t ada_sites_refused[ADA_REFUSED];	      /* by hash; a newer address displaces an older */
 extern uint64_t ada_rooms[ADA_THREADS_MAX];	      /* of each place (room.c); 0: none yet */
 extern const uint8_t ada_no_flags[ADA_FUNCTIONS_MAX]; /* flags as a policy has them, where no rule names anything */

@@ -23,6 +23,11 @@ bool ada_presence_take(int fd)
 	return true;
 }
 
+const struct ada_presence *ada_presence_page(void)
+{
+	return presence == &unknown ? NULL : presence;
+}
+
 bool ada_presence_gone(void)
 {
 	uint32_t owner = __atomic_load_n(&presence->owner, __ATOMIC_ACQUIRE);

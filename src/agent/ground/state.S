@@ -24,6 +24,8 @@ ada_state:
 	TABLE ada_rooms, 8*ADA_THREADS_MAX
 	TABLE ada_modules, MODULE_BYTES*ADA_MODULES_MAX
 	.balign PAGE
+	TABLE ada_limit, PAGE		# alone: a fork's child finds it zero
+	.balign PAGE
 ada_state_end:
 	# Never written: it takes no memory
 	TABLE ada_no_flags, ADA_FUNCTIONS_MAX

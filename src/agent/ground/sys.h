@@ -61,7 +61,9 @@ void ada_quiet_forked(void); /* in a fork's child: no dispatch, and none of its 
 
 /* --- presence.c: whether the recorder lives (abi/wire.h, struct ada_presence). No system call but in ada_presence_take */
 bool ada_presence_take(int fd); /* its page, which a fork's child inherits; false: no memory */
-bool ada_presence_gone(void);	/* dead, or ended in order: for good */
+struct ada_presence;
+const struct ada_presence *ada_presence_page(void); /* NULL: none came */
+bool ada_presence_gone(void);			    /* dead, or ended in order: for good */
 /* Whether the recorder stands still, so that waiting makes no sense. The caller has waited `wait_ns` more since it asked last with this
  * struct, which begins as zero. */
 struct ada_stand {

@@ -38,9 +38,9 @@ __attribute__((noinline, used)) void __jit_debug_register_code(void)
 	__asm__ volatile("" ::: "memory"); /* gdb, where it is there already, stops here */
 }
 
-void ada_debugger_tell(uint64_t start, uint64_t bytes)
+void ada_debugger_tell(uint64_t start, uint64_t bytes, const struct ada_frames *frames)
 {
-	uint64_t frames_bytes = ada_region_frames_plain_end - ada_region_frames_plain_cie;
+	uint64_t frames_bytes = frames->end - frames->cie;
 	struct described *described = ada_sys_map(sizeof *described + frames_bytes);
 	struct jit_code_entry *first = __jit_debug_descriptor.first;
 	uint64_t *place;
@@ -48,8 +48,8 @@ void ada_debugger_tell(uint64_t start, uint64_t bytes)
 	if (!described)
 		return;
 	memcpy(described->strings, "\0.text\0.eh_frame\0.shstrtab", sizeof described->strings);
-	memcpy(described->frames, ada_region_frames_plain_cie, frames_bytes);
-	place = (uint64_t *)(described->frames + (ada_region_frames_plain_place - ada_region_frames_plain_cie));
+	memcpy(described->frames, frames->cie, frames_bytes);
+	place = (uint64_t *)(described->frames + (frames->place - frames->cie));
 	place[0] = start;
 	place[1] = bytes;
 	described->header = (Elf64_Ehdr){ .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },

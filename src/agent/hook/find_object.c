@@ -19,7 +19,6 @@
 
 typedef int find_function(void *address, struct dl_find_object *result);
 
-extern char ada_region_frames[] __attribute__((visibility("hidden")));
 extern char ada_stub_frames_guarded_fde[] __attribute__((visibility("hidden")));
 extern char ada_stub_frames_guarded[] __attribute__((visibility("hidden")));
 extern char ada_stub_frames_raised[] __attribute__((visibility("hidden")));
@@ -86,14 +85,16 @@ const struct ada_view *ada_stub_view(enum ada_view_kind kind, uint64_t *start)
 ADA_EXPORTED int _dl_find_object(void *address, struct dl_find_object *result)
 {
 	find_function *find = __atomic_load_n(&real, __ATOMIC_RELAXED);
+	const char *frames;
 	int status;
 
 	if (!find)
 		find = find_real_slow();
 	status = find ? find(address, result) : -1;
-	if (!status || !find || !ada_region_holds((uint64_t)address))
+	frames = status && find ? ada_region_frames_of((uint64_t)address) : NULL;
+	if (!frames)
 		return status;
-	status = find(ada_region_frames, result); /* finds our own module; then we answer as if these were its tables */
-	result->dlfo_eh_frame = ada_region_frames;
+	status = find((void *)ada_stubs, result); /* finds our own module; then we answer as if these were its tables */
+	result->dlfo_eh_frame = (void *)frames;
 	return status;
 }

@@ -1,7 +1,7 @@
 # The hot path: what runs at each call and each return of a hooked function.
 #
-# Budget: 83 instructions at entry and 73 at exit (22 of each save and restore), no locked one, no call. With detail 40
-# more at entry and 20 at exit, and four for each 16 bytes of the stack.
+# Budget: 72 instructions at entry and 67 at exit (22 of each save and restore), no locked one, no call. With detail 60
+# more at entry and 43 at exit, and four for each 16 bytes of the stack.
 #
 # Rules
 #  1. Every register that is touched is put back: rax rcx rdx rsi r10 r11 and the flags; with detail xmm0 too. A caller
@@ -30,7 +30,7 @@
 #include "offsets.h"
 #include "event.inc"
 
-	.hidden ada_setup, ada_site_hash, ada_sites, ada_stubs, ada_self, ada_entry_slow, ada_exit_slow, ada_judge
+	.hidden ada_setup, ada_site_hash, ada_sites, ada_stubs, ada_self, ada_entry_slow, ada_exit_slow, ada_event_named
 
 # What SAVE leaves on the stack, from rsp up: flags, rsi, r11, r10, rdx, rcx, rax, and then
 #define SAVED_FLAGS 0			/* as lahf and seto say them: ah, al */
@@ -43,7 +43,7 @@
 #define ENTRY_NEXT 56			/* where the trampoline jumps afterwards */
 #define ENTRY_HOOK 64			/* return address into the trampoline */
 #define ENTRY_SLOT (72+ENTRY_BELOW)	/* the function's return slot */
-#define EXIT_SITE 56			/* number of the stub */
+#define EXIT_SITE 56			/* what the stub has pushed: an eighth of its site's offset in ada_sites */
 #define EXIT_SLOT 64
 #define EXIT_SITES_FIELD 23		/* offset in ada_exit of what leads to ada_sites */
 
@@ -176,71 +176,62 @@
 	mov THREAD_INDEX(%r11),%r10
 	test %r10,%r10
 	jz \slow			# before rdtsc: the thread may be one that must not read it
+	movzwl (%r10),%esi		# of the commit word
+	cmp $ADA_CHUNK_BYTES,%esi
+	jae \slow
 	rdtsc
 	shl $32,%rdx
 	or %rdx,%rax
-	mov %r10,%rdx
-	mov (%rdx),%r10			# the commit word
-	mov %r10d,%esi
-	cmp $ADA_CHUNK_BYTES,%esi
-	jae \slow
-	add %rsi,%rdx			# the event
+	lea (%r10,%rsi),%rdx		# the event
 	prefetchw PREFETCH_AHEAD(%rdx)
-	mov %r10,%rsi
-	shr $32,%rsi
+	mov STATE_FRAMES(%r10),%esi
+	mov %rsi,EVENT_DEPTH(%rdx)	# and detail_seq
 	add THREAD_SHADOW(%r11),%rsi	# the frame
 	cmp THREAD_SHADOW_END(%r11),%rsi
 	jae \slow
 	mov %rax,EVENT_COUNTER(%rdx)
 	mov %rax,FRAME_COUNTER(%rsi)
+	mov STATE_FRAMES(%r10),%eax
+	mov %eax,FRAME_DEPTH(%rsi)
+	movl $ADA_EVENT_CALL,EVENT_KIND(%rdx)
 	mov HOOK_FUNCTION_ID(%rcx),%rax
 	mov %rax,EVENT_FUNCTION_ID(%rdx)
-	mov %rax,FRAME_FUNCTION_ID(%rsi)
-	mov HOOK_NUMBER(%rcx),%eax
-	mov %eax,FRAME_NUMBER(%rsi)
-	mov THREAD_TID_CALL(%r11),%rax
-	mov %rax,EVENT_TID(%rdx)
-	mov %r10,%rax
-	ror $37,%rax			# (offset / 32) << 32 | depth: both halves are multiples of 32
-	mov %eax,FRAME_DEPTH(%rsi)
-	.ifc \lane,plain
-	mov %eax,EVENT_DEPTH(%rdx)
-	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rdx)
-	.else
-	add THREAD_SEQUENCE(%r11),%rax
-	mov %rax,EVENT_DEPTH(%rdx)
-	.endif
+	mov %rcx,FRAME_HOOK(%rsi)
+	.if \check
 	lea ENTRY_SLOT(%rsp),%rax
 	mov %rax,FRAME_SLOT(%rsi)
-	.if \check
 	sub FRAME_SLOT-ADA_FRAME_BYTES(%rsi),%rax
 	cmp $-ADA_NEAR_BYTES,%rax	# as unsigned: 1 to ADA_NEAR_BYTES below
 	jb \anomaly
+	.else
+	lea ENTRY_SLOT-ADA_FRAME_TAIL(%rsp),%rax
+	mov %rax,FRAME_SLOT(%rsi)
+	.endif
+	.ifc \lane,any
+	JUDGED_FILL r10, ENTRY_SLOT, 1-\check, ADA_EVENT_CALL, 0
+	movzwl (%r10),%edx
+	add %r10,%rdx
 	.endif
 	.ifnc \lane,plain
 	mov THREAD_DETAIL(%r11),%rax
 	test %rax,%rax
 	jz .Lnone_\name
 	mov EVENT_COUNTER(%rdx),%rsi
-	DETAIL_AT
-	mov %rsi,DETAIL_COUNTER(%rdx)
+	DETAIL_AT r10, \slow
 	mov HOOK_FUNCTION_ID(%rcx),%rax
-	mov %rax,DETAIL_FUNCTION_ID(%rdx)
-	DETAIL_COMMON ENTRY_SLOT, 1-\check, SETUP_CALL
+	DETAIL_COMMON ENTRY_SLOT, 1-\check, SETUP_META_CALL
 	DETAIL_ARGUMENTS
-	DETAIL_SNAPSHOT ENTRY_SLOT
-	jmp .Lwritten_\name
+	DETAIL_SNAPSHOT ENTRY_SLOT, ADA_DETAIL_CALL_BYTES+ADA_DETAIL_VECTOR_BYTES
+	DETAIL_STEP STATE_PUSH
+	jmp .Lcommit_\name
 .Lnone_\name:
 	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rdx)
-.Lwritten_\name:
+	mov $STATE_PUSH,%eax
+.Lcommit_\name:
+	add %rax,(%r10)
+	.else
+	addq $STATE_PUSH,(%r10)		# commit
 	.endif
-	movabs $STATE_PUSH,%rax
-	add %rax,%r10
-	.ifc \lane,any
-	JUDGED_FILL ENTRY_SLOT, 1-\check, ADA_EVENT_CALL, -ADA_FRAME_BYTES
-	.endif
-	mov THREAD_INDEX(%r11),%rax
-	mov %r10,(%rax)			# commit
 .Lend_\name:
 	PUT_XMM0_BACK \lane
 .endm
@@ -253,67 +244,57 @@
 	mov THREAD_INDEX(%r11),%rcx
 	test %rcx,%rcx
 	jz .Lexit_slow			# before rdtsc: the thread may be one that must not read it
+	movzwl (%rcx),%r10d		# of the commit word
+	cmp $ADA_CHUNK_BYTES,%r10d
+	jae .Lexit_slow
 	rdtsc				# before all else: on some CPUs it waits for what is under way
 	shl $32,%rdx
 	or %rdx,%rax
-	mov (%rcx),%r10			# the commit word
-	mov %r10d,%edx
-	cmp $ADA_CHUNK_BYTES,%edx
-	jae .Lexit_slow
-	add %rdx,%rcx			# the event
-	mov %r10,%rsi
-	shr $32,%rsi
+	add %rcx,%r10			# the event
+	mov STATE_FRAMES(%rcx),%esi
 	add THREAD_SHADOW(%r11),%rsi	# behind the innermost frame
 	lea EXIT_SLOT(%rsp),%rdx
-	cmp %rdx,FRAME_SLOT-ADA_FRAME_BYTES(%rsi)
-	jne .Lexit_slow
-	mov %rax,EVENT_COUNTER(%rcx)
+	sub FRAME_SLOT-ADA_FRAME_BYTES(%rsi),%rdx
+	test $~ADA_FRAME_TAIL,%rdx
+	jnz .Lexit_slow
+	mov %rax,EVENT_COUNTER(%r10)
+	mov FRAME_HOOK-ADA_FRAME_BYTES(%rsi),%rdx
+	mov HOOK_FUNCTION_ID(%rdx),%rax
+	mov %rax,EVENT_FUNCTION_ID(%r10)
 	.ifnc \lane,any
-	mov FRAME_NUMBER-ADA_FRAME_BYTES(%rsi),%eax
+	mov HOOK_NUMBER(%rdx),%eax
 	POLICY_TEST ADA_POLICY_RETURN, .Lexit_named
 	.endif
-	mov FRAME_DEPTH-ADA_FRAME_BYTES(%rsi),%edx
-	.ifc \lane,plain
-	mov %edx,EVENT_DEPTH(%rcx)
-	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rcx)
-	.else
-	mov %r10d,%eax
-	shl $27,%rax			# (offset / 32) << 32
-	add THREAD_SEQUENCE(%r11),%rax
-	or %rdx,%rax
-	mov %rax,EVENT_DEPTH(%rcx)
+	mov FRAME_DEPTH-ADA_FRAME_BYTES(%rsi),%eax
+	mov %rax,EVENT_DEPTH(%r10)	# and detail_seq
+	movl $ADA_EVENT_RETURN,EVENT_KIND(%r10)
+	.ifc \lane,any
+	JUDGED_FILL rcx, EXIT_SLOT, 0, ADA_EVENT_RETURN, -ADA_FRAME_BYTES
 	.endif
-	mov THREAD_TID_RETURN(%r11),%rdx
-	mov %rdx,EVENT_TID(%rcx)
-	mov FRAME_FUNCTION_ID-ADA_FRAME_BYTES(%rsi),%rdx
-	mov %rdx,EVENT_FUNCTION_ID(%rcx)
 	.ifnc \lane,plain
 	mov THREAD_DETAIL(%r11),%rax
 	test %rax,%rax
 	jz .Lnone_\name
-	DETAIL_AT
-	mov EVENT_COUNTER(%rcx),%rax
-	mov %rax,DETAIL_COUNTER(%rdx)
-	mov EVENT_FUNCTION_ID(%rcx),%rax
-	mov %rax,DETAIL_FUNCTION_ID(%rdx)
-	DETAIL_COMMON EXIT_SLOT, 0, SETUP_RETURN
+	DETAIL_AT rcx, .Lexit_slow
+	mov EVENT_COUNTER(%r10),%rsi
+	mov EVENT_FUNCTION_ID(%r10),%rax
+	DETAIL_COMMON EXIT_SLOT, 0, SETUP_META_RETURN
 	DETAIL_RESULTS
-	DETAIL_SNAPSHOT EXIT_SLOT
-	mov %r10,%rsi
-	shr $32,%rsi
-	add THREAD_SHADOW(%r11),%rsi
-	jmp .Lwritten_\name
-.Lnone_\name:
-	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rcx)
+	DETAIL_REACH EXIT_SLOT, .Lwritten_\name
+	DETAIL_SNAPSHOT EXIT_SLOT, ADA_DETAIL_RETURN_BYTES
 .Lwritten_\name:
+	mov STATE_FRAMES(%rcx),%esi
+	add THREAD_SHADOW(%r11),%rsi
+	DETAIL_STEP STATE_POP
+	jmp .Lcommit_\name
+.Lnone_\name:
+	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%r10)
+	mov $STATE_POP,%rax
+.Lcommit_\name:
+	add %rax,(%rcx)
+	.else
+	addq $STATE_POP,(%rcx)		# commit
 	.endif
-	movabs $STATE_POP,%rdx
-	add %rdx,%r10
-	.ifc \lane,any
-	JUDGED_FILL EXIT_SLOT, 0, ADA_EVENT_RETURN, 0
-	.endif
-	mov THREAD_INDEX(%r11),%rcx
-	mov %r10,(%rcx)			# commit
 .Lend_\name:
 	PUT_XMM0_BACK \lane
 .endm
@@ -325,6 +306,16 @@
 #define LABEL(name) .Lentry_##name
 	.set ENTRY_BELOW,0
 	.set ENTRY_LEAD,0
+	.set ENTRY_NEAR,0
+#include "entry.inc"
+#undef ENTRY
+#undef EVENT
+#undef LABEL
+# By a near stub (trampoline.c): it knows the caller, or is told of it.
+#define ENTRY(name) ada_entry_near##name
+#define EVENT(name) near_##name
+#define LABEL(name) .Lnear_##name
+	.set ENTRY_NEAR,1
 #include "entry.inc"
 #undef ENTRY
 #undef EVENT
@@ -333,15 +324,17 @@
 #define ENTRY(name) ada_entry_below##name
 #define EVENT(name) below_##name
 #define LABEL(name) .Lbelow_##name
+	.set ENTRY_NEAR,0
 	.set ENTRY_BELOW,ADA_RED_ZONE_BYTES
 	.set ENTRY_LEAD,ADA_TRAMPOLINE_LEAD
 #include "entry.inc"
 
 # Instead of ada_entry and ada_entry_below where nothing of the thread's may be touched: the program has moved its FS base
 # (trampoline.c). The body is entered without an exit stub. No flag is changed.
-	.globl ada_pass, ada_pass_below
-	.hidden ada_pass, ada_pass_below
+	.globl ada_pass, ada_pass_below, ada_pass_near
+	.hidden ada_pass, ada_pass_below, ada_pass_near
 	.type ada_pass,@function
+	.type ada_pass_near,@function
 	.type ada_pass_below,@function
 ada_pass:
 	.cfi_startproc
@@ -369,6 +362,12 @@ ada_pass_below:
 	ret
 	.cfi_endproc
 	.size ada_pass_below,.-ada_pass_below
+ada_pass_near:				# goes on by hook.stub, which leads to the body by now
+	.cfi_startproc
+	.cfi_def_cfa rsp, 16
+	ret
+	.cfi_endproc
+	.size ada_pass_near,.-ada_pass_near
 # Runs instead of ada_exit, which then begins with a jump to here. That jump reaches no further than this.
 	.p2align 6
 	.globl ada_pass_exit
@@ -379,16 +378,14 @@ ada_pass_exit:
 	push %rcx
 	mov 16(%rsp),%ecx
 	lea ada_sites(%rip),%rax
-	lea (,%rcx,8),%rcx		# SITE_BYTES times
-	lea (%rax,%rcx,4),%rax
-	mov SITE_RETURN_ADDRESS(%rax),%rax
+	mov SITE_RETURN_ADDRESS(%rax,%rcx,8),%rax
 	mov %rax,16(%rsp)
 	pop %rcx
 	pop %rax
 	ret
 	.size ada_pass_exit,.-ada_pass_exit
 
-# From a stub: [rsp] = number of the stub, in the function's return slot.
+# From a stub: [rsp] = what it has pushed into the function's return slot (stubs.S).
 	.globl ada_exit
 	.hidden ada_exit
 	.type ada_exit,@function
@@ -396,15 +393,15 @@ ada_pass_exit:
 ada_exit:
 	.cfi_startproc
 	.cfi_def_cfa rsp, 8
-	# Return address saved at: ada_sites[number in the slot].return_address, where ada_sites = the place that the lea below
+	# Return address saved at: ada_sites + 8 * what is in the slot, where ada_sites = the place that the lea below
 	# means, whose field is in the same 64 bytes of code as all the instructions that this is for.
-	.cfi_escape 0x10,16,20, 0x38,0x1c, 0x94,4, 0x35,0x24, 0x80,0, 0x09,0xc0, 0x1a, 0x12, 0x23,EXIT_SITES_FIELD, 0x94,4
+	.cfi_escape 0x10,16,20, 0x38,0x1c, 0x94,4, 0x33,0x24, 0x80,0, 0x09,0xc0, 0x1a, 0x12, 0x23,EXIT_SITES_FIELD, 0x94,4
 	.cfi_escape 0x22, 0x23,EXIT_SITES_FIELD+4+SITE_RETURN_ADDRESS, 0x22
 	push (%rsp)			# EXIT_SITE
 	.cfi_adjust_cfa_offset 8
-	# The same number, from EXIT_SITE: unwinders that look up an interrupted instruction's predecessor (LLVM's until 16) still
+	# The same, from EXIT_SITE: unwinders that look up an interrupted instruction's predecessor (LLVM's until 16) still
 	# come here when the slot holds the return address.
-	.cfi_escape 0x10,16,20, 0x40,0x1c, 0x94,4, 0x35,0x24, 0x80,0, 0x09,0xc0, 0x1a, 0x12, 0x23,EXIT_SITES_FIELD, 0x94,4
+	.cfi_escape 0x10,16,20, 0x40,0x1c, 0x94,4, 0x33,0x24, 0x80,0, 0x09,0xc0, 0x1a, 0x12, 0x23,EXIT_SITES_FIELD, 0x94,4
 	.cfi_escape 0x22, 0x23,EXIT_SITES_FIELD+4+SITE_RETURN_ADDRESS, 0x22
 	SAVE
 	mov EXIT_SITE(%rsp),%ecx
@@ -412,19 +409,18 @@ ada_exit:
 	.if .-ada_exit-4-EXIT_SITES_FIELD
 	.error "EXIT_SITES_FIELD"
 	.endif
-	shl $5,%ecx			# SITE_BYTES
-	mov SITE_RETURN_ADDRESS(%rax,%rcx),%rax
+	mov SITE_RETURN_ADDRESS(%rax,%rcx,8),%rax
 	mov %rax,EXIT_SLOT(%rsp)	# from here on the unwinder sees an ordinary frame
 	.cfi_offset rip,-8
 	LOAD_THREAD
 .Lexit_again:
-	cmpq $0,ada_setup+SETUP_SCALE(%rip)
+	cmpq $0,ada_setup+SETUP_LIMIT(%rip)
 	jne .Lexit_detail
 	EXIT_EVENT exit, plain
 .Lexit_recorded:
 	lea EXIT_SLOT(%rsp),%rax
 	sub FRAME_SLOT-2*ADA_FRAME_BYTES(%rsi),%rax
-	cmp $1,%rax			# watched (shadow.c): 1
+	cmp $ADA_FRAME_MARKS,%rax
 	jbe .Lexit_again		# this slot's next frame: it tail-called the one just closed
 .Lexit_done:
 	cmpq $0,ada_setup+SETUP_POISON(%rip)
@@ -445,8 +441,7 @@ ada_exit:
 	mov THREAD_INDEX(%r11),%rsi
 	test %rsi,%rsi
 	jz .Lexit_done
-	mov (%rsi),%rsi
-	shr $32,%rsi
+	mov STATE_FRAMES(%rsi),%esi
 	add THREAD_SHADOW(%r11),%rsi
 	add $ADA_FRAME_BYTES,%rsi	# behind the frame, as EXIT_EVENT leaves it
 	jmp .Lexit_recorded
@@ -459,9 +454,9 @@ ada_exit:
 .Lexit_poison:
 	mov EXIT_SITE(%rsp),%ecx
 	lea ada_sites(%rip),%rax
-	shl $5,%ecx			# SITE_BYTES
+	test %ecx,%ecx
 	jz .Lexit_poisoned
-	mov SITE_TARGET(%rax,%rcx),%rcx
+	mov SITE_TARGET(%rax,%rcx,8),%rcx
 	and $-ADA_TRAMPOLINE_BYTES,%rcx	# the trampoline's first cell: its body begins there
 	mov CELL_FREE(%rcx),%ecx
 	shr $ADA_REGISTER_COUNT,%ecx	# ada_hook.free_at_exit
@@ -473,14 +468,14 @@ ada_exit:
 	.cfi_endproc
 	.size ada_exit,.-ada_exit
 
-# From an exit hook that gives up (lean.S): the return address is in the slot, where rsp is, and no stub's number is known.
+# From an exit hook that gives up (lean.S): the return address is in the slot, where rsp is, and the stub is not known.
 	.globl ada_exit_known
 	.hidden ada_exit_known
 	.type ada_exit_known,@function
 ada_exit_known:
 	.cfi_startproc
 	.cfi_def_cfa rsp, 8
-	lea -8(%rsp),%rsp		# EXIT_SITE: 0 belongs to no one
+	lea -8(%rsp),%rsp		# EXIT_SITE: stub 0 belongs to no one
 	.cfi_adjust_cfa_offset 8
 	movq $0,(%rsp)
 	SAVE

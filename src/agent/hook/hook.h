@@ -4,7 +4,7 @@
 #include "abi/wire.h"
 #include "agent/core/core.h"
 
-/* --- trampoline.c ----------------------------------------------------------------------------------------------- */
+/* --- region.c, trampoline.c ----------------------------------------------------------------------------------------------- */
 /* A region of trampolines within reach (1 GiB) of a module: code on one side, each hook's data at a fixed distance. */
 struct ada_region;
 struct ada_hook_spec {
@@ -17,14 +17,21 @@ struct ada_hook_spec {
 	uint64_t replacement;		      /* an intercept: calls go here, and nothing is recorded; else 0 */
 	uint32_t number;		      /* in the policy's tables (abi/policy.h); 0: none */
 	uint16_t free_at_entry, free_at_exit; /* registers that nobody needs (enum ada_register) */
+	bool reads_vectors;		      /* the function may read xmm0 to xmm7 as its caller left them */
 	bool red_zone;			      /* the caller may have a red zone, which must stay as it is */
 };
 uint32_t ada_region_cells(uint32_t body_bytes, bool red_zone); /* that a trampoline takes */
 int ada_region_reserve(struct ada_region **region, uint64_t near_start, uint64_t near_end, uint32_t cells);
 /* Builds the next trampoline. *entry: where the patch jumps; *body: where the copied body lies, for its relocations. 0 or -errno. */
 int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec, uint64_t *entry, uint8_t **body);
-int ada_region_seal(struct ada_region *region); /* code becomes read and execute only */
-uint64_t ada_region_body(uint64_t entry);	/* of the trampoline that begins there */
+/* As reserve, for near stubs: a region of their own. */
+int ada_region_reserve_near(struct ada_region **region, uint64_t near_start, uint64_t near_end, uint32_t stubs);
+/* Builds the near stub of one call of the function whose trampoline begins at `entry`. 0: there is no room, or the trampoline lies too far
+ * away. */
+uint64_t ada_region_near(struct ada_region *region, uint64_t entry, uint64_t return_address);
+void ada_region_near_known(struct ada_hook *near, uint64_t stub); /* of one that was built: its call has that return stub. Any thread */
+int ada_region_seal(struct ada_region *region);			  /* code becomes read and execute only */
+uint64_t ada_region_body(uint64_t entry);			  /* of the trampoline that begins there */
 /* Where a GOT hook's trampoline goes on: the word, or NULL where `entry` is no such trampoline's start. */
 uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id);
 /* From now on hooks touch nothing but the stack, for good: the program has another thread pointer than libc's. False: only calls pass so;

@@ -1,13 +1,16 @@
 # The hooks of functions that leave registers to them: ada_entry and ada_exit (hook.S), without what these do for others.
 #
-# Budget: 54 instructions at entry and 47 at exit, plus two for each register that a variant saves: no locked one, no call.
+# Budget: 36 instructions at entry, six more where no near stub knows the caller, and 35 at exit; and two for each register that a
+# variant saves. With detail at most 30 more at entry, 8 more for vector arguments, and 26 at exit; and 28 where 128 bytes of the stack are
+# copied. No locked one, no call, no branch that isn't plainly predicted.
 #
 # Rules, besides those of hook.S, whose 2 to 5 hold here
 #  6. A variant (variant.c) touches its scratch registers and the flags, and of the rest what it saves itself. The stack pointer stays
 #     where it is: what is saved lies below it, in the 128 bytes that a signal handler leaves alone. So does the trampoline's word.
 #  7. Whatever isn't plain goes to the hook that saves all, as if there had been no other: nothing is written by then that counts.
 #     What a rule may look at is untouched where the policy asks for it.
-#  8. Thread state lies at fixed distances from the thread pointer, which ada_variant_bind() writes into the instructions.
+#  8. Thread state (struct ada_lean) lies at fixed distances from the thread pointer, which ada_variant_bind() writes into the
+#     instructions. A fork's child finds its parent's there, but `ada_limit` is zero in it: no event has room.
 #
 #            rsp - 56 ...  - 16            - 8       rsp                      + 8
 #   entry   | what is saved    | ENTRY_NEXT | back into the trampoline | the function's return slot
@@ -18,10 +21,10 @@
 #include "dwarf.inc"
 #include "event.inc"
 
-	.hidden ada_setup, ada_site_hash, ada_sites, ada_entry, ada_exit, ada_exit_known, ada_pass_exit
+	.hidden ada_setup, ada_site_hash, ada_sites, ada_entry, ada_entry_near, ada_exit, ada_exit_known, ada_pass_exit, ada_limit
 
 #define NEXT -8
-#define UNBOUND 0x70000000		/* a distance that nobody has written yet */
+#define UNBOUND 0x70000000		/* and more: a distance that nobody has written yet, and what is to be added to it */
 
 # Where ada_variant_bind() writes: the last four bytes of the instruction before.
 .macro BOUND list
@@ -37,22 +40,39 @@
 	.hidden ada_\name
 ada_\name:
 .endm
-	LIST_MARK bound_self, bound_self
+	LIST_MARK bound_lean, bound_lean
 	LIST_MARK bound_rseq, bound_rseq
 	.text
+	.globl ada_lean_begin
+	.hidden ada_lean_begin
+ada_lean_begin:
 
-# \register = this thread, or one that is all zero
-.macro THREAD register
-	mov %fs:UNBOUND,%\register
-	BOUND .rodata.bound_self
+# An instruction with a word of struct ada_lean.
+.macro LEAN instruction, field, register
+	\instruction %fs:UNBOUND+\field,%\register
+	BOUND .rodata.bound_lean
+.endm
+# \chunk = the open chunk, \event = offset of the next event; to \full where there is no room. Comes before rdtsc, which the thread
+# may be one not to read.
+.macro ROOM chunk, event, full
+	LEAN mov, LEAN_INDEX, \chunk
+	movzwl (%\chunk),%\event\()d
+	cmp ada_limit(%rip),%\event\()d
+	jae \full
 .endm
 .macro ARM name
 	lea .Lcs_\name(%rip),%rax
 	mov %rax,%fs:UNBOUND
 	BOUND .rodata.bound_rseq
 .endm
-.macro DESCRIPTOR name
+.macro DESCRIPTOR name, detail, entry
 	RSEQ_SECTION \name		# aborts as in hook.S; the bytes below the stack pointer are in use
+	.if \detail
+	movups .Lkept_xmm0(%rsp),%xmm0
+	.if \entry
+	mov (%rsp),%r11
+	.endif
+	.endif
 	lea -128(%rsp),%rsp
 	.cfi_adjust_cfa_offset 128
 	pushf
@@ -72,27 +92,134 @@ ada_\name:
 	jnz \named
 .endm
 
-.macro KEEP at, registers:vararg
-	.set kept,\at
+# Where each register is kept, and what the stack's bytes are copied through.
+	.set .Lkept_rcx,-16		# pairs of a record lie together
+	.set .Lkept_rdx,-24
+	.set .Lkept_r10,-32
+	.set .Lkept_rax,-40
+	.set .Lkept_r11,-48
+	.set .Lkept_rsi,-56
+	.set .Lkept_r8,-64
+	.set .Lkept_xmm0,-80
+.macro KEEP registers:vararg
 	.ifnb \registers
 	.irp register,\registers
-	.set kept,kept-8
-	mov %\register,kept(%rsp)
+	mov %\register,.Lkept_\register(%rsp)
 	.endr
 	.endif
 .endm
-.macro BACK at, registers:vararg
-	.set kept,\at
+.macro BACK registers:vararg
 	.ifnb \registers
 	.irp register,\registers
-	.set kept,kept-8
-	mov kept(%rsp),%\register
+	mov .Lkept_\register(%rsp),%\register
 	.endr
 	.endif
 .endm
 
-# From a trampoline, as ada_entry. Scratch: rax rcx rdx r10 r11 and the flags, of which the hook saves \saved.
-.macro ENTRY name, saved:vararg
+# What an entry hook keeps for its record beside what it saves for the function, of rax, rdx, rcx and r10.
+.macro SCRATCH what, number
+	.if \number==1
+	\what r10
+	.elseif \number==2
+	\what rax, r10
+	.elseif \number==3
+	\what rax
+	.elseif \number==4
+	\what rax, rdx, rcx, r10
+	.endif
+.endm
+
+# --- detail: as detail.inc says it, through xmm0, which is kept from the hook's beginning to its end
+
+# \register = the next record of the detail chunk that goes with \chunk; to \full where there is no room.
+.macro RECORD register, chunk, full
+	movzwl STATE_DETAIL(%\chunk),%\register\()d
+	cmp ada_setup+SETUP_LIMIT(%rip),%\register\()d
+	ja \full
+	shl $4,%\register\()d		# ADA_DETAIL_UNIT
+	LEAN add, LEAN_DETAIL, \register
+	prefetchw DETAIL_AHEAD(%\register)
+	prefetchw DETAIL_AHEAD+64(%\register)
+.endm
+# Two registers kept side by side: the stores are long past, so the load needn't wait for both.
+.macro PAIR first, to
+	movups .Lkept_\first(%rsp),%xmm0
+	movups %xmm0,\to(%r10)
+.endm
+
+# To the record at r10. Clobbers rax, xmm0.
+.macro ARGUMENTS detail
+	.if \detail-1
+	.irp n,0,1,2,3,4,5,6,7
+	movq %xmm\n,ADA_DETAIL_CALL_BYTES+8*\n(%r10)
+	.endr
+	.endif
+	mov 8(%rsp),%rax
+	mov %rax,DETAIL_LR(%r10)
+	mov %rbp,DETAIL_FP(%r10)
+	mov %rdi,DETAIL_X(%r10)
+	mov %rsi,DETAIL_X+8(%r10)
+	PAIR rdx, DETAIL_X+16
+	mov %r8,DETAIL_X+32(%r10)
+	mov %r9,DETAIL_X+40(%r10)
+	PAIR rax, DETAIL_X+48
+.endm
+
+# To the record at r11. Leaves rax = the first result.
+.macro RESULTS
+	mov (%rsp),%rax
+	mov %rax,DETAIL_LR(%r11)
+	mov %rbp,DETAIL_FP(%r11)
+	mov %rsp,DETAIL_SP(%r11)
+	mov .Lkept_rdx(%rsp),%rax
+	mov %rax,DETAIL_X+8(%r11)
+	movq %xmm0,DETAIL_X+16(%r11)
+	movq %xmm1,DETAIL_X+24(%r11)
+	mov .Lkept_rax(%rsp),%rax
+	mov %rax,DETAIL_X(%r11)
+.endm
+
+# All of it lies within the section. The stack's bytes behind the slot, which is at \slot(%rsp), to the record at r10, \at bytes behind
+# its beginning. What is plain is 128 bytes that lie in one page. Clobbers rax, r11, xmm0.
+.macro STACK name, slot, at
+	prefetchw DETAIL_AHEAD+128(%r10)
+	prefetchw DETAIL_AHEAD+192(%r10)
+	prefetchw DETAIL_AHEAD+256(%r10)
+	mov ada_setup+SETUP_STACK(%rip),%rax
+	lea \slot(%rsp),%r11d
+	and $4095,%r11d
+	lea 8(%r11,%rax),%r11d
+	cmp $4096,%r11d
+	ja .Lcrosses_\name
+.Lcopy_\name:
+	cmp $128,%eax
+	jne .Lsome_\name
+	.irp n,0,16,32,48,64,80,96,112
+	movups \slot+8+\n(%rsp),%xmm0
+	movups %xmm0,\at+\n(%r10)
+	.endr
+	jmp .Lcopied_\name
+.Lsome_\name:
+	sub $16,%eax
+	jb .Lcopied_\name
+	movups \slot+8(%rsp,%rax),%xmm0
+	movups %xmm0,\at(%r10,%rax)
+	jmp .Lsome_\name
+.Lcrosses_\name:			# must be the thread's own stack, and go on there
+	lea \slot+8(%rsp),%r11
+	LEAN cmp, LEAN_STACK_LOW, r11
+	jb .Lfull_\name
+	add %rax,%r11
+	LEAN cmp, LEAN_STACK_HIGH, r11
+	jbe .Lcopy_\name
+	jmp .Lfull_\name
+.Lcopied_\name:
+.endm
+
+# As ada_entry. Scratch: rax rcx rdx r10 r11 and the flags, of which the hook saves \saved. \known: a near stub has called this hook; it
+# belongs to one caller, and leads to that caller's return stub by itself. \detail: 1 with a record, 2 and with vector
+# arguments; \arguments: which of its registers the hook doesn't save for the function (SCRATCH).
+.macro ENTRY name, full, known, detail, arguments, saved:vararg
 	.globl ada_\name
 	.hidden ada_\name
 	.type ada_\name,@function
@@ -100,12 +227,15 @@ ada_\name:
 ada_\name:
 	.cfi_startproc
 	.cfi_def_cfa rsp, 16
-	cmpq $0,ada_setup+SETUP_SCALE(%rip)
-	jne ada_entry
-	KEEP NEXT, \saved
+	KEEP \saved
+	.if \detail
+	SCRATCH KEEP, \arguments
+	movups %xmm0,.Lkept_xmm0(%rsp)
+	.endif
 	mov (%rsp),%r11
 	mov HOOK_NUMBER(%r11),%eax
-	POLICY ADA_POLICY_CALL, r10, .Lfull_\name
+	POLICY ADA_POLICY_NAMES_CALL, r10, .Lfull_\name
+	.ifeq \known
 	mov 8(%rsp),%rax
 	mov HOOK_CACHE(%r11),%r10
 	cmp %rax,SITE_RETURN_ADDRESS(%r10)
@@ -113,51 +243,68 @@ ada_\name:
 .Lfound_\name:
 	mov SITE_ENTRY(%r10),%rax
 	mov %rax,NEXT(%rsp)
+	.endif
 .Larm_\name:
 	ARM \name
 .Lstart_\name:
-	THREAD r10
-	mov THREAD_INDEX(%r10),%rcx
-	test %rcx,%rcx
-	jz .Lfull_\name			# before rdtsc: the thread may be one that must not read it
-	cmpl $ADA_CHUNK_BYTES,(%rcx)
-	jae .Lfull_\name
+	ROOM rcx, r10, .Lfull_\name
 	rdtsc
 	shl $32,%rdx
 	or %rdx,%rax
-	mov (%rcx),%edx
-	mov %rax,EVENT_COUNTER(%rcx,%rdx)
-	prefetchw PREFETCH_AHEAD(%rcx,%rdx)
-	mov THREAD_TID_CALL(%r10),%rax
-	mov %rax,EVENT_TID(%rcx,%rdx)
-	mov 4(%rcx),%eax
-	add THREAD_SHADOW(%r10),%rax	# the frame
-	cmp THREAD_SHADOW_END(%r10),%rax
+	mov %rax,EVENT_COUNTER(%rcx,%r10)
+	prefetchw PREFETCH_AHEAD(%rcx,%r10)
+	mov STATE_FRAMES(%rcx),%edx
+	mov %rdx,EVENT_DEPTH(%rcx,%r10)	# and detail_seq
+	LEAN add, LEAN_SHADOW, rdx	# the frame
+	LEAN cmp, LEAN_SHADOW_END, rdx
 	jae .Lfull_\name
-	mov 4(%rcx),%r10d
-	shr $5,%r10d			# ADA_FRAME_BYTES
-	mov %r10d,EVENT_DEPTH(%rcx,%rdx)
-	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rcx,%rdx)
-	mov %r10d,FRAME_DEPTH(%rax)
-	mov HOOK_NUMBER(%r11),%r10d
-	mov %r10d,FRAME_NUMBER(%rax)
-	mov HOOK_FUNCTION_ID(%r11),%r10
-	mov %r10,EVENT_FUNCTION_ID(%rcx,%rdx)
-	mov %r10,FRAME_FUNCTION_ID(%rax)
-	mov EVENT_COUNTER(%rcx,%rdx),%r10
-	mov %r10,FRAME_COUNTER(%rax)
-	lea 8(%rsp),%r10
-	mov %r10,FRAME_SLOT(%rax)
-	sub FRAME_SLOT-ADA_FRAME_BYTES(%rax),%r10
-	cmp $-ADA_NEAR_BYTES,%r10	# as unsigned: 1 to ADA_NEAR_BYTES below
+	mov %rax,FRAME_COUNTER(%rdx)
+	movl $ADA_EVENT_CALL,EVENT_KIND(%rcx,%r10)
+	mov HOOK_FUNCTION_ID(%r11),%rax
+	mov %rax,EVENT_FUNCTION_ID(%rcx,%r10)
+	mov %r11,FRAME_HOOK(%rdx)
+	.if \detail
+	RECORD r10, rcx, .Lfull_\name
+	.if \detail-1
+	or ada_setup+SETUP_META_CALL(%rip),%rax
+	.else
+	or ada_setup+SETUP_META_CALL_PLAIN(%rip),%rax
+	.endif
+	mov %rax,DETAIL_META(%r10)
+	mov FRAME_COUNTER(%rdx),%rax
+	mov %rax,DETAIL_COUNTER(%r10)
+	.endif
+	mov STATE_FRAMES(%rcx),%eax
+	mov %eax,FRAME_DEPTH(%rdx)
+	lea 8(%rsp),%rax
+	mov %rax,FRAME_SLOT(%rdx)
+	.if \detail
+	mov %rax,DETAIL_SP(%r10)
+	.endif
+	sub FRAME_SLOT-ADA_FRAME_BYTES(%rdx),%rax
+	cmp $-ADA_NEAR_BYTES,%rax	# as unsigned: 1 to ADA_NEAR_BYTES below
 	jb .Lfull_\name
-	movabs $STATE_PUSH,%r10
-	add %r10,(%rcx)			# commit
+	.if \detail
+	ARGUMENTS \detail
+	.if \detail-1
+	STACK \name, 8, ADA_DETAIL_CALL_BYTES+ADA_DETAIL_VECTOR_BYTES
+	mov ada_setup+SETUP_COMMIT_CALL(%rip),%rax
+	.else
+	STACK \name, 8, ADA_DETAIL_CALL_BYTES
+	mov ada_setup+SETUP_COMMIT_CALL_PLAIN(%rip),%rax
+	.endif
+	add %rax,(%rcx)			# commit
+	.else
+	addq $STATE_PUSH,(%rcx)		# commit
+	.endif
 .Lend_\name:
-	BACK NEXT, \saved
+	.if \detail
+	movups .Lkept_xmm0(%rsp),%xmm0
+	.endif
+	BACK \saved
 	ret
 
-# A caller that the cache word doesn't hold: as in entry.inc.
+	.ifeq \known			# a caller that the cache word doesn't hold: as in entry.inc
 .Lprobe_\name:
 	mov HOOK_FUNCTION_ID(%r11),%rdx
 	movabs $0x9E3779B97F4A7C15,%r10
@@ -179,28 +326,41 @@ ada_\name:
 	inc %ecx
 	and $((1<<ADA_SITE_HASH_BITS)-1),%ecx
 	jmp .Lprobe_here_\name
+	.endif
 .Lfull_\name:
-	BACK NEXT, \saved
-	jmp ada_entry
-	DESCRIPTOR \name
+	BACK \saved
+	.if \detail
+	SCRATCH BACK, \arguments
+	movups .Lkept_xmm0(%rsp),%xmm0
+	.endif
+	jmp \full
+	DESCRIPTOR \name, \detail, 1
 	.cfi_endproc
 	.size ada_\name,.-ada_\name
 .endm
-	ENTRY entry_lean
-	ENTRY entry_lean_arguments, rcx, rdx
-	ENTRY entry_lean_flags, rax, rcx, rdx, r10, r11
+.macro ENTRIES detail, known, caller, full
+	ENTRY \caller\()_lean_\detail, \full, \known, \detail, 4
+	ENTRY \caller\()_lean_arguments_\detail, \full, \known, \detail, 2, rcx, rdx
+	ENTRY \caller\()_lean_values_\detail, \full, \known, \detail, 1, rax, rcx, rdx
+	ENTRY \caller\()_lean_rax_\detail, \full, \known, \detail, 3, rcx, rdx, r10, r11
+	ENTRY \caller\()_lean_flags_\detail, \full, \known, \detail, 0, rax, rcx, rdx, r10, r11
+.endm
+	.irp detail,0,1,2
+	ENTRIES \detail, 0, entry, ada_entry
+	ENTRIES \detail, 1, known, ada_entry_near
+	.endr
 
-# The return address is saved in the slot; but where the slot still holds the number of a stub (less than ADA_STUB_COUNT), in the
-# site, as ada_exit says it. This rule is true on both sides of the store: some unwinders look up an instruction's predecessor.
+# The return address is saved in the slot; but where the slot still holds what a stub has pushed (less than 4 * ADA_STUB_COUNT), in
+# the site, as ada_exit says it. This rule is true on both sides of the store: some unwinders look up an instruction's predecessor.
 #define LE32(number) (number)&255, (number)>>8&255, (number)>>16&255, (number)>>24&255
 #define SLOT_OR_SITE(field) DW_CFA_expression, 16, 36, DW_OP_lit0+8, DW_OP_minus, DW_OP_dup, DW_OP_deref, DW_OP_dup, \
-	DW_OP_const4u, LE32(ADA_STUB_COUNT), DW_OP_lt, DW_OP_bra, 4, 0, DW_OP_drop, DW_OP_skip, 18, 0, \
-	DW_OP_swap, DW_OP_drop, DW_OP_lit0+5, DW_OP_shl, DW_OP_rip, DW_OP_const1s, -64, DW_OP_and, DW_OP_dup, \
+	DW_OP_const4u, LE32(4*ADA_STUB_COUNT), DW_OP_lt, DW_OP_bra, 4, 0, DW_OP_drop, DW_OP_skip, 18, 0, \
+	DW_OP_swap, DW_OP_drop, DW_OP_lit0+3, DW_OP_shl, DW_OP_rip, DW_OP_const1s, -64, DW_OP_and, DW_OP_dup, \
 	DW_OP_plus_uconst, field, DW_OP_deref_size, 4, DW_OP_plus, DW_OP_plus_uconst, field+4+SITE_RETURN_ADDRESS, DW_OP_plus
 
 # From a stub, as ada_exit. Scratch: rsi r8 r10 r11 and the flags, of which the hook saves \first and \saved. Results are saved
-# always. \field: offset of what leads to ada_sites.
-.macro EXIT name, field, first, saved:vararg
+# always. \field: offset of what leads to ada_sites. \detail: with a record.
+.macro EXIT name, field, detail, first, saved:vararg
 	.p2align 6
 	.skip 64-ADA_EXIT_PASS
 	jmp ada_pass_exit		# ADA_EXIT_PASS before \name: where ada_region_pass makes it begin
@@ -212,76 +372,93 @@ ada_\name:
 	.cfi_startproc
 	.cfi_def_cfa rsp, 8
 	.cfi_escape SLOT_OR_SITE(\field)
-	cmpq $0,ada_setup+SETUP_SCALE(%rip)
-	.byte 0x0f,0x85			# jne rel32, never the short form
-	.long ada_exit-.-4
 	.if \first
-	KEEP 0, rsi, r11
+	KEEP rsi, r11
 	.endif
-	mov (%rsp),%esi
-	shl $5,%esi			# SITE_BYTES
+	mov (%rsp),%esi			# what ada_region_pass() overwrites has more bytes than two
 	lea ada_sites(%rip),%r11
 	.if .-ada_\name-4-\field
 	.error "field"
 	.endif
-	mov SITE_RETURN_ADDRESS(%r11,%rsi),%rsi
+	mov SITE_RETURN_ADDRESS(%r11,%rsi,8),%rsi
 	mov %rsi,(%rsp)			# from here on the unwinder sees an ordinary frame
 	.cfi_offset rip,-8
-	KEEP -16, \saved
+	KEEP \saved
+	.if \detail
+	movups %xmm0,.Lkept_xmm0(%rsp)
+	.endif
 .Larm_\name:
 	ARM \name
 .Lstart_\name:
-	THREAD r10
-	mov THREAD_INDEX(%r10),%rsi
-	test %rsi,%rsi
-	jz .Lfull_\name			# before rdtsc: the thread may be one that must not read it
+	ROOM rsi, r10, .Lfull_\name
 	rdtsc				# before all else: on some CPUs it waits for what is under way
 	shl $32,%rdx
 	or %rdx,%rax
-	mov (%rsi),%edx
-	cmp $ADA_CHUNK_BYTES,%edx
-	jae .Lfull_\name
-	mov 4(%rsi),%r8d
-	add THREAD_SHADOW(%r10),%r8	# behind the innermost frame
+	mov STATE_FRAMES(%rsi),%r8d
+	LEAN add, LEAN_SHADOW, r8	# behind the innermost frame
 	cmp %rsp,FRAME_SLOT-ADA_FRAME_BYTES(%r8)
 	jne .Lfull_\name
-	mov %rax,EVENT_COUNTER(%rsi,%rdx)
-	mov FRAME_NUMBER-ADA_FRAME_BYTES(%r8),%eax
+	mov %rax,EVENT_COUNTER(%rsi,%r10)
+	mov FRAME_HOOK-ADA_FRAME_BYTES(%r8),%rdx
+	mov HOOK_NUMBER(%rdx),%eax
 	POLICY ADA_POLICY_RETURN, r11, .Lfull_\name
+	mov HOOK_FUNCTION_ID(%rdx),%rax
+	mov %rax,EVENT_FUNCTION_ID(%rsi,%r10)
+	.if \detail
+	mov EVENT_COUNTER(%rsi,%r10),%rdx
+	RECORD r11, rsi, .Lfull_\name
+	mov %rdx,DETAIL_COUNTER(%r11)
+	or ada_setup+SETUP_META_RETURN(%rip),%rax
+	mov %rax,DETAIL_META(%r11)
+	.endif
 	mov FRAME_DEPTH-ADA_FRAME_BYTES(%r8),%eax
-	mov %eax,EVENT_DEPTH(%rsi,%rdx)
-	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rsi,%rdx)
-	mov THREAD_TID_RETURN(%r10),%rax
-	mov %rax,EVENT_TID(%rsi,%rdx)
-	mov FRAME_FUNCTION_ID-ADA_FRAME_BYTES(%r8),%rax
-	mov %rax,EVENT_FUNCTION_ID(%rsi,%rdx)
-	movabs $STATE_POP,%rax
+	mov %rax,EVENT_DEPTH(%rsi,%r10)	# and detail_seq
+	movl $ADA_EVENT_RETURN,EVENT_KIND(%rsi,%r10)
+	.if \detail
+	RESULTS
+	sub %rsp,%rax			# the stack's bytes, too, where they hold the result, or all returns have them
+	cmp ada_setup+SETUP_REACH(%rip),%rax
+	ja .Lplain_\name
+	mov %r11,%r10
+	movzbl ada_setup+SETUP_META_RETURN_STACK+ADA_DETAIL_SIZE_SHIFT/8(%rip),%eax
+	mov %al,DETAIL_META+ADA_DETAIL_SIZE_SHIFT/8(%r10)
+	STACK \name, 0, ADA_DETAIL_RETURN_BYTES
+	movups .Lkept_xmm0(%rsp),%xmm0
+	mov ada_setup+SETUP_COMMIT_RETURN_STACK(%rip),%rax
+	jmp .Lcommit_\name
+.Lplain_\name:
+	mov ada_setup+SETUP_COMMIT_RETURN(%rip),%rax
+.Lcommit_\name:
 	add %rax,(%rsi)			# commit
+	.else
+	addq $STATE_POP,(%rsi)		# commit
+	.endif
 .Lend_\name:
-	mov %rsp,%rax
-	sub FRAME_SLOT-2*ADA_FRAME_BYTES(%r8),%rax
-	cmp $1,%rax			# watched (shadow.c): 1
-	jbe .Larm_\name			# this slot's next frame: it tail-called the one just closed
-	BACK -16, \saved
+	BACK \saved
 	.if \first
-	BACK 0, rsi, r11
+	BACK rsi, r11
 	.endif
 	ret
 .Lfull_\name:				# the slot is as a return finds it
-	BACK -16, \saved
+	BACK \saved
+	.if \detail
+	movups .Lkept_xmm0(%rsp),%xmm0
+	.endif
 	.if \first
-	BACK 0, rsi, r11
+	BACK rsi, r11
 	.endif
 	jmp ada_exit_known
-	DESCRIPTOR \name
+	DESCRIPTOR \name, \detail, 0
 	.cfi_endproc
 	.size ada_\name,.-ada_\name
 .endm
-	EXIT exit_lean, 23, 0, rax, rdx
-	EXIT exit_lean_flags, 33, 1, rax, rdx, r8, r10
+	EXIT exit_lean_0, 6, 0, 0, rax, rdx
+	EXIT exit_lean_flags_0, 16, 0, 1, rax, rdx, r8, r10
+	EXIT exit_lean_1, 6, 1, 0, rax, rdx
+	EXIT exit_lean_flags_1, 16, 1, 1, rax, rdx, r8, r10
 	.globl ada_lean_end
 	.hidden ada_lean_end
 ada_lean_end:
-	LIST_MARK bound_self, bound_self_end
+	LIST_MARK bound_lean, bound_lean_end
 	LIST_MARK bound_rseq, bound_rseq_end
 	.section .note.GNU-stack,"",@progbits

@@ -134,4 +134,41 @@
 .endm
 	REGION_FRAMES ada_region_frames, 1
 	REGION_FRAMES ada_region_frames_plain, 0
+
+# A near stub is the function itself at its entry, and has the function's frame: the return address is in its slot. The stack pointer is
+# at the slot, but past it where ADA_NEAR_AT_SLOT has no bit for the instruction. The same for all unwinders.
+#define ADA_NEAR_AT_SLOT ((1<<ADA_NEAR_STUB_JUMP)-1|(1<<ADA_NEAR_STUB_END)-(1<<ADA_NEAR_STUB_BODY))
+	.globl ada_near_frames, ada_near_frames_cie, ada_near_frames_place, ada_near_frames_end
+	.hidden ada_near_frames, ada_near_frames_cie, ada_near_frames_place, ada_near_frames_end
+	.type ada_near_frames,@object
+	.p2align 3
+ada_near_frames:
+	.byte 1, DW_EH_PE_pcrel_sdata4, DW_EH_PE_omit, DW_EH_PE_omit
+	.long ada_near_frames_cie-.
+ada_near_frames_cie:
+	.long .Lnear_fde-.-4
+	.long 0
+	.byte 1
+	.asciz "zR"
+	.uleb128 1
+	.sleb128 -8
+	.byte 16
+	.uleb128 1
+	.byte 0				# addresses are absolute
+	.byte DW_CFA_def_cfa_expression, 17, DW_OP_rsp, DW_OP_const4u
+	.long ADA_NEAR_AT_SLOT
+	.byte DW_OP_rip, DW_OP_lit0+31, DW_OP_and, DW_OP_shr, DW_OP_lit0+1, DW_OP_and, DW_OP_lit0+3, DW_OP_shl, DW_OP_plus
+	.byte DW_CFA_offset+16, 1
+	.p2align 3
+.Lnear_fde:
+	.long .Lnear_end-.-4
+	.long .-ada_near_frames_cie
+ada_near_frames_place:
+	.quad 1, 1<<63			# every address: asked only for those in regions
+	.uleb128 0
+	.p2align 3
+.Lnear_end:
+	.long 0
+ada_near_frames_end:
+	.size ada_near_frames,.-ada_near_frames
 	.section .note.GNU-stack,"",@progbits

@@ -1,7 +1,7 @@
 # Interned return stubs: stub i belongs to ada_sites[i], a (return address, function) pair.
 #
 #   stub:      call *ada_sites[i].target(%rip)    6   the body; pushes the stub's return point
-#              push $i                            5   <- return point: the body has returned
+#              push $4*i                          5   <- return point: the body has returned. An eighth of the site's offset
 #              jmp ada_exit                       5     or to the exit hook of its class (layout.h)
 #
 # The trampoline jumps to the stub with rsp = slot + 8, so the call rebuilds the return slot in place and
@@ -39,7 +39,7 @@
 	.text
 	.p2align 12
 	.globl ada_stubs
-	.hidden ada_stubs, ada_sites, ada_exit, ada_exit_lean, ada_exit_lean_flags, ada_unwound_slow
+	.hidden ada_stubs, ada_sites, ada_exit, ada_exit_lean_0, ada_exit_lean_flags_0, ada_unwound_slow
 	.type ada_stubs,@function
 ada_stubs:
 	.cfi_startproc
@@ -50,15 +50,15 @@ ada_stubs:
 	.rept \count
 	call *ada_sites+SITE_BYTES*i+SITE_TARGET(%rip)
 	.byte 0x68			# push imm32, never the short form
-	.long i
+	.long SITE_BYTES/8*i
 	.byte 0xe9			# jmp rel32, never the short form
 	.long \hook-.-4
 	.set i,i+1
 	.endr
 	.endm
 	STUBS ADA_STUB_SAVING, ada_exit
-	STUBS ADA_STUB_FLAGS, ada_exit_lean_flags
-	STUBS ADA_STUB_LEAN, ada_exit_lean
+	STUBS ADA_STUB_FLAGS, ada_exit_lean_flags_0
+	STUBS ADA_STUB_LEAN, ada_exit_lean_0
 	.cfi_endproc
 	.size ada_stubs,.-ada_stubs
 

@@ -3,7 +3,7 @@
  * The table is all that knows of the variants: a row's hook may be used where its scratch set is a subset of the function's free set.
  * The rows are in order, the cheapest first, and the last fits every function. lean.S says what each touches.
  *
- * The hooks of lean.S need the distances of `ada_self` and of the thread's rseq area from the thread pointer in their instructions. The
+ * The hooks of lean.S need the distances of `ada_lean` and of the thread's rseq area from the thread pointer in their instructions. The
  * first distance is the same in all threads, since the agent's thread-local data is there when the program starts. So is the second where
  * libc registered the area; where the program may register the area itself, later, there are no lean hooks.
  */
@@ -16,33 +16,51 @@
 #define BIT(name) (1u << ADA_REGISTER_##name)
 #define REGISTERS_LEAN (BIT(RAX) | BIT(RCX) | BIT(RDX) | BIT(R10) | BIT(R11) | BIT(FLAGS))
 
-/* --- lean.S */
-void ada_entry_lean(void);
-void ada_entry_lean_arguments(void);
-void ada_entry_lean_flags(void);
-extern uint8_t ada_exit_lean[], ada_exit_lean_flags[], ada_lean_end[];
-extern const int32_t ada_bound_self[] ADA_HIDDEN, ada_bound_self_end[] ADA_HIDDEN, ada_bound_rseq[] ADA_HIDDEN,
+/* --- lean.S: entries for processes without detail; with; and for functions that read vector arguments. Exits without and with. */
+#define ENTRY_HOOKS(name)                                                                                                                  \
+	extern const uint8_t ada_entry_##name##_0[], ada_entry_##name##_1[], ada_entry_##name##_2[], ada_known_##name##_0[],               \
+		ada_known_##name##_1[], ada_known_##name##_2[]
+#define EXIT_HOOKS(name) extern uint8_t ada_exit_##name##_0[], ada_exit_##name##_1[]
+ENTRY_HOOKS(lean);
+ENTRY_HOOKS(lean_arguments);
+ENTRY_HOOKS(lean_values);
+ENTRY_HOOKS(lean_rax);
+ENTRY_HOOKS(lean_flags);
+EXIT_HOOKS(lean);
+EXIT_HOOKS(lean_flags);
+extern const uint8_t ada_lean_begin[], ada_lean_end[];
+extern const int32_t ada_bound_lean[] ADA_HIDDEN, ada_bound_lean_end[] ADA_HIDDEN, ada_bound_rseq[] ADA_HIDDEN,
 	ada_bound_rseq_end[] ADA_HIDDEN;
+#define UNBOUND 0x70000000 /* as in lean.S */
 
 struct entry {
 	uint32_t scratch;
-	void (*hook)(void);
+	const uint8_t *hooks[3], *known[3]; /* known: of near stubs whose call is */
 };
 struct exit { /* of a class of stubs: counted from the end */
 	uint32_t scratch;
-	uint8_t *hook;
+	uint8_t *hook, *detail; /* where the class's stubs jump to, and from there in a process with detail */
 };
 
+#define HOOKS(name)                                                                                                                        \
+	{ ada_entry_##name##_0, ada_entry_##name##_1, ada_entry_##name##_2 },                                                              \
+	{                                                                                                                                  \
+		ada_known_##name##_0, ada_known_##name##_1, ada_known_##name##_2                                                           \
+	}
 static const struct entry entries[] = {
-	{ REGISTERS_LEAN, ada_entry_lean },
-	{ BIT(RAX) | BIT(R10) | BIT(R11) | BIT(FLAGS), ada_entry_lean_arguments },
-	{ BIT(FLAGS), ada_entry_lean_flags },
-	{ 0, ada_entry },
+	{ REGISTERS_LEAN, HOOKS(lean) },
+	{ BIT(RAX) | BIT(R10) | BIT(R11) | BIT(FLAGS), HOOKS(lean_arguments) },
+	{ BIT(R10) | BIT(R11) | BIT(FLAGS), HOOKS(lean_values) },
+	{ BIT(RAX) | BIT(FLAGS), HOOKS(lean_rax) },
+	{ BIT(FLAGS), HOOKS(lean_flags) },
+	{ 0,
+	  { (const uint8_t *)ada_entry, (const uint8_t *)ada_entry, (const uint8_t *)ada_entry },
+	  { (const uint8_t *)ada_entry_near, (const uint8_t *)ada_entry_near, (const uint8_t *)ada_entry_near } },
 };
 static const struct exit exits[] = {
-	{ BIT(RSI) | BIT(R8) | BIT(R10) | BIT(R11) | BIT(FLAGS), ada_exit_lean },
-	{ BIT(FLAGS), ada_exit_lean_flags },
-	{ 0, ada_exit },
+	{ BIT(RSI) | BIT(R8) | BIT(R10) | BIT(R11) | BIT(FLAGS), ada_exit_lean_0, ada_exit_lean_1 },
+	{ BIT(FLAGS), ada_exit_lean_flags_0, ada_exit_lean_flags_1 },
+	{ 0, ada_exit, NULL },
 };
 #define ENTRIES (sizeof entries / sizeof *entries)
 #define EXITS (sizeof exits / sizeof *exits)
@@ -50,21 +68,36 @@ static_assert(ADA_REGISTER_COUNT == 10, "bits of struct ada_hook");
 
 static void words_bind(const int32_t *word, const int32_t *end, int32_t distance)
 {
-	for (; word < end; word++)
-		memcpy((char *)word + *word, &distance, sizeof distance);
+	for (; word < end; word++) {
+		int32_t bound;
+
+		memcpy(&bound, (const char *)word + *word, sizeof bound);
+		bound += distance - UNBOUND;
+		memcpy((char *)word + *word, &bound, sizeof bound);
+	}
+}
+
+static void jump(uint8_t *from, const uint8_t *to)
+{
+	int32_t distance = to - (from + 5);
+
+	*from = 0xe9;
+	memcpy(from + 1, &distance, sizeof distance);
 }
 
 static bool bind(void)
 {
-	int64_t self = (int64_t)&ada_self - (int64_t)__builtin_thread_pointer(),
+	int64_t lean = (int64_t)&ada_lean - (int64_t)__builtin_thread_pointer(),
 		rseq = ada_setup.rseq_offset + offsetof(struct rseq, rseq_cs);
-	uint64_t start = (uint64_t)ada_entry_lean & -PAGE_BYTES, end = ((uint64_t)ada_lean_end + PAGE_BYTES - 1) & -PAGE_BYTES;
+	uint64_t start = (uint64_t)ada_lean_begin & -PAGE_BYTES, end = ((uint64_t)ada_lean_end + PAGE_BYTES - 1) & -PAGE_BYTES;
 
-	if (!ada_rseq_is_fixed() || self != (int32_t)self || rseq != (int32_t)rseq ||
+	if (!ada_rseq_is_fixed() || lean != (int32_t)lean || rseq != (int32_t)rseq ||
 	    ada_sys_failed(ada_sys_protect((void *)start, end - start, PROT_READ | PROT_WRITE | PROT_EXEC)))
 		return false;
-	words_bind(ada_bound_self, ada_bound_self_end, (int32_t)self);
+	words_bind(ada_bound_lean, ada_bound_lean_end, (int32_t)lean);
 	words_bind(ada_bound_rseq, ada_bound_rseq_end, (int32_t)rseq);
+	for (size_t i = 0; i < EXITS - 1 && ada_lean_has_detail(); i++)
+		jump(exits[i].hook, exits[i].detail);
 	ada_sys_protect((void *)start, end - start, PROT_READ | PROT_EXEC);
 	return true;
 }
@@ -79,13 +112,28 @@ static bool lean(void)
 	return state == YES && !ada_setup.poison;
 }
 
-uint64_t ada_variant_entry(uint32_t free)
+static uint32_t kind_of(bool reads_vectors)
 {
-	size_t i = lean() ? 0 : ENTRIES - 1;
+	return !ada_lean_has_detail() ? 0 : reads_vectors ? 2 : 1;
+}
 
-	while (entries[i].scratch & ~free)
-		i++;
-	return (uint64_t)entries[i].hook;
+static const struct entry *entry_of(uint32_t free)
+{
+	const struct entry *entry = &entries[lean() ? 0 : ENTRIES - 1];
+
+	while (entry->scratch & ~free)
+		entry++;
+	return entry;
+}
+
+uint64_t ada_variant_entry(uint32_t free, bool reads_vectors)
+{
+	return (uint64_t)entry_of(free)->hooks[kind_of(reads_vectors)];
+}
+
+uint64_t ada_variant_near(uint32_t free, bool reads_vectors)
+{
+	return (uint64_t)entry_of(free)->known[kind_of(reads_vectors)];
 }
 
 uint32_t ada_variant_stub_class(uint32_t free)
@@ -100,8 +148,9 @@ uint32_t ada_variant_stub_class(uint32_t free)
 bool ada_variant_is_entry(uint64_t hook)
 {
 	for (size_t i = 0; i < ENTRIES; i++)
-		if (hook == (uint64_t)entries[i].hook)
-			return true;
+		for (uint32_t kind = 0; kind < 3; kind++)
+			if (hook == (uint64_t)entries[i].hooks[kind])
+				return true;
 	return false;
 }
 

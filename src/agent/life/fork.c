@@ -20,6 +20,30 @@ static bool ran_out(int status)
 	return status == -ENOMEM || status == -EMFILE || status == -ENFILE || status == -ENOBUFS;
 }
 
+static void child_begin_with(struct ada_shm *own, uint64_t bytes, uint32_t flags)
+{
+	ada_process_attach(own, bytes, flags);
+	ada_life_busy = 0; /* another thread of the parent's was busy */
+	ada_late_attach(own);
+}
+
+/* With a segment that lies ready the child waits for nobody: it tells the recorder, and goes on. */
+static bool attach_ready(const struct ada_shm *parent)
+{
+	uint64_t bytes;
+	struct ada_shm *own = ada_ready_take(parent, &bytes);
+
+	if (!own)
+		return false;
+	ada_module_copy_table(own, parent); /* before HELLO, from which on the recorder looks at it */
+	if (ada_connect_tell(own, parent)) {
+		ada_ready_leave(own, bytes);
+		return false;
+	}
+	child_begin_with(own, bytes, ada_process.welcome_flags);
+	return true;
+}
+
 /* Gives the child a segment of its own, with its parent's modules under their numbers. */
 static void child_attach(void)
 {
@@ -34,6 +58,8 @@ static void child_attach(void)
 	} else if (parent->disabled || ada_process_is_confined()) {
 		ada_core_disable(ADA_DISABLE_NO_RECORDER);
 		ada_heir_announce(parent, ADA_HEIR_FORK_DISABLED, 0, NULL, 0);
+	} else if (attach_ready(parent)) {
+		;
 	} else if ((status = ada_connect(&conversation, ADA_HELLO_FORK, parent))) {
 		ada_core_disable(ADA_DISABLE_NO_RECORDER);
 		if (!ada_connect_was_heard())
@@ -42,9 +68,7 @@ static void child_attach(void)
 		own = ada_connect_segment(conversation, &bytes);
 		if (own) {
 			ada_module_copy_table(own, parent);
-			ada_process_attach(own, bytes, ada_connect_flags(conversation));
-			ada_life_busy = 0; /* another thread of the parent's was busy */
-			ada_late_attach(own);
+			child_begin_with(own, bytes, ada_connect_flags(conversation));
 		} else {
 			ada_process.welcome_flags = ada_connect_flags(conversation); /* images that it executes may yet be recorded */
 			ada_core_disable(ADA_DISABLE_STOPPED);

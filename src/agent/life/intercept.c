@@ -418,7 +418,7 @@ static long syscall_rseq(long area, long bytes, long flags, long signature)
 	return result;
 }
 
-static long replace_syscall(long number, long a, long b, long c, long d, long e, long f)
+static __attribute__((used)) long syscall_replaced(long number, long a, long b, long c, long d, long e, long f)
 {
 	enum ada_restraint_kind kind = syscall_kind(number, a, b);
 	struct ada_restraint restraint;
@@ -442,6 +442,20 @@ static long replace_syscall(long number, long a, long b, long c, long d, long e,
 	if (number == SYS_prctl)
 		prctl_done(a, b, !result);
 	return result;
+}
+
+/* Futexes are recorded, as all else that threads wait in: the call goes on through a hook. */
+static uint64_t syscall_recorded __attribute__((used)); /* 0: it doesn't */
+
+static __attribute__((naked)) void replace_syscall(void)
+{
+	__asm__("cmp %0,%%rdi\n"
+		"\tjne 1f\n"
+		"\tmov syscall_recorded(%%rip),%%rax\n"
+		"\ttest %%rax,%%rax\n"
+		"\tjz 1f\n"
+		"\tjmp *%%rax\n"
+		"1:\tjmp syscall_replaced" ::"i"(SYS_futex));
 }
 
 /* --- non-local jumps ------------------------------------------------------------------------------------------------------ */
@@ -485,7 +499,7 @@ static bool is_libc(const struct ada_module *module)
 	return ada_symbols_find(&module->symbols, "gnu_get_libc_version", "");
 }
 
-void *ada_intercept_replacement(const struct ada_module *module, uint64_t address, void ***original)
+void *ada_intercept_replacement(const struct ada_module *module, uint64_t address, void ***original, uint64_t **recorded)
 {
 	if (!is_libc(module)) /* an interposer's function of the name calls libc's in the end */
 		return NULL;
@@ -495,6 +509,7 @@ void *ada_intercept_replacement(const struct ada_module *module, uint64_t addres
 		if (!symbol || symbol->st_value != address || originals[i])
 			continue;
 		*original = &originals[i];
+		*recorded = i == ADA_INTERCEPT_syscall ? &syscall_recorded : NULL;
 		return intercepts[i].replacement;
 	}
 	return NULL;

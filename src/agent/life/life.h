@@ -49,7 +49,8 @@ void ada_base_moves(long code, uint64_t base); /* arch_prctl with these is about
 bool ada_base_moved(void);		       /* the calling thread has no thread-local data of ours, as it seems */
 
 /* --- intercept.c --- */
-void *ada_intercept_replacement(const struct ada_module *module, uint64_t address, void ***original); /* ada_apply_replacement */
+void *ada_intercept_replacement(const struct ada_module *module, uint64_t address, void ***original,
+				uint64_t **recorded); /* ada_apply_replacement */
 bool ada_intercept_is_active(enum ada_intercept which);
 
 /* --- crash.c, deliver.c --- */

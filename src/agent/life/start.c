@@ -49,8 +49,10 @@ static int life_begin(struct ada_conversation *conversation, const uint64_t *aux
 
 static void tell_rooms_below(void)
 {
-	ada_above = (struct ada_above){ ada_stubs, ada_region_pass_calls, ada_module_text_is_hookable, ada_process_forked_slow,
-					dl_iterate_phdr };
+	ada_above = (struct ada_above){
+		ada_stubs,	ada_region_pass_calls, ada_region_near_known, ada_module_text_is_hookable, ada_process_forked_slow,
+		dl_iterate_phdr
+	};
 	ada_apply_replacement = ada_intercept_replacement;
 }
 

@@ -19,7 +19,7 @@ struct application {
 	bool late;
 	struct ada_region *region;
 	uint64_t *entries; /* by hook number: where its jump goes, 0: not hooked */
-	uint32_t hooked, mismatched;
+	uint32_t hooked, mismatched, bound;
 };
 
 static const struct ada_plan_hook *hook_at(const struct ada_plan_header *plan, uint32_t number)
@@ -54,6 +54,24 @@ static bool leaves_returns_alone(const struct application *job, const struct ada
 	return true;
 }
 
+/* By reply and filter. */
+static bool is_chosen(const struct application *job, uint32_t number)
+{
+	uint32_t reply = job->module->reply;
+
+	return (reply & ADA_PLAN_REPLY_TRACE || (reply & ADA_PLAN_REPLY_NAMED && job->module->filter)) &&
+	       ada_module_filter(job->module, number);
+}
+
+/* An intercept with OBJECT events (abi/object.h) has a second trampoline: the agent sends there what is to be recorded. */
+static bool is_recorded_too(const struct application *job, uint32_t number)
+{
+	const struct ada_plan_hook *hook = hook_at(job->module->plan, number);
+
+	return is_intercept(job, hook) && ada_plan_function_at(job->module->plan, hook->function)->flags & ADA_FUNCTION_OBJECTS &&
+	       is_chosen(job, number);
+}
+
 static bool is_wanted(const struct application *job, uint32_t number)
 {
 	const struct ada_plan_hook *hook = hook_at(job->module->plan, number);
@@ -64,9 +82,7 @@ static bool is_wanted(const struct application *job, uint32_t number)
 		return !job->late;
 	if (job->late && !leaves_returns_alone(job, hook))
 		return false;
-	if (!(job->module->reply & ADA_PLAN_REPLY_TRACE) && !((job->module->reply & ADA_PLAN_REPLY_NAMED) && job->module->filter))
-		return false;
-	return ada_module_filter(job->module, number);
+	return is_chosen(job, number);
 }
 
 static bool bytes_fit(const struct ada_module *module, const struct ada_plan_hook *hook)
@@ -120,6 +136,7 @@ static int body_build(struct application *job, const struct ada_plan_hook *hook,
 		.number = ada_module_number(job->module, hook->function),
 		.free_at_entry = hook->free_at_entry,
 		.free_at_exit = hook->free_at_exit,
+		.reads_vectors = hook->flags & ADA_HOOK_READS_VECTORS,
 		.red_zone = hook->flags & ADA_HOOK_RED_ZONE,
 	};
 	int status = ada_region_hook(job->region, &spec, entry, body);
@@ -127,17 +144,18 @@ static int body_build(struct application *job, const struct ada_plan_hook *hook,
 	return status ? status : body_relocate(job->module, hook, *body);
 }
 
-static int intercept_build(struct application *job, const struct ada_plan_hook *hook, uint64_t *entry)
+static int intercept_build(struct application *job, uint32_t number)
 {
-	uint64_t address = ada_plan_function_at(job->module->plan, hook->function)->address;
-	uint8_t *body;
+	const struct ada_plan_hook *hook = hook_at(job->module->plan, number);
+	uint64_t address = ada_plan_function_at(job->module->plan, hook->function)->address, *recorded = NULL;
+	uint8_t *body, *unused;
 	void **original;
-	void *replacement = ada_apply_replacement ? ada_apply_replacement(job->module, address, &original) : NULL;
-	int status = replacement ? body_build(job, hook, (uint64_t)replacement, entry, &body) : 0;
+	void *replacement = ada_apply_replacement ? ada_apply_replacement(job->module, address, &original, &recorded) : NULL;
+	int status = replacement ? body_build(job, hook, (uint64_t)replacement, &job->entries[number], &body) : 0;
 
 	if (replacement && !status)
 		*original = body;
-	return status;
+	return !status && recorded && is_recorded_too(job, number) ? body_build(job, hook, 0, recorded, &unused) : status;
 }
 
 static int region_build(struct application *job)
@@ -150,7 +168,7 @@ static int region_build(struct application *job)
 		const struct ada_plan_hook *hook = hook_at(plan, i);
 
 		if (is_wanted(job, i))
-			cells += ada_region_cells(hook->body_bytes, hook->flags & ADA_HOOK_RED_ZONE);
+			cells += ada_region_cells(hook->body_bytes, hook->flags & ADA_HOOK_RED_ZONE) * (1 + is_recorded_too(job, i));
 	}
 	if (!cells)
 		return 0;
@@ -169,7 +187,7 @@ static int region_build(struct application *job)
 		if (!bytes_fit(job->module, hook))
 			job->mismatched++;
 		else if (is_intercept(job, hook))
-			status = intercept_build(job, hook, &job->entries[i]);
+			status = intercept_build(job, i);
 		else
 			status = body_build(job, hook, 0, &job->entries[i], &body);
 	}
@@ -248,7 +266,6 @@ static void patches_write(struct application *job)
 {
 	const struct ada_plan_header *plan = job->module->plan;
 
-	patches_check(job);
 	for (uint32_t i = 0; i < plan->hook_count; i++) {
 		const struct ada_plan_hook *hook = hook_at(plan, i);
 		uint64_t at = job->module->bias + hook->patch_address, island = job->module->bias + hook->island_address;
@@ -267,6 +284,7 @@ static void patches_write(struct application *job)
 		job->hooked += !is_intercept(job, hook);
 		job->module->applied[hook->function / 8] |= 1u << hook->function % 8;
 	}
+	job->bound = ada_bind_write(job->module, job->entries);
 }
 
 /* Keeps entries for the next time that the module is loaded; without memory the module is not hooked then. By function, since a later
@@ -301,6 +319,7 @@ int ada_apply_again(struct ada_module *module)
 		if (hook_makes_sense(plan, hook) && !is_intercept(&job, hook) && bytes_fit(module, hook))
 			job.entries[i] = module->entries[hook->function];
 	}
+	patches_check(&job);
 	status = text_protect(module, true);
 	if (!status)
 		patches_write(&job);
@@ -317,6 +336,8 @@ int ada_apply(struct ada_module *module, uint32_t id, bool late)
 	int status = region_build(&job);
 
 	if (!status && job.region) {
+		patches_check(&job);
+		ada_bind_build(module, job.entries);
 		status = text_protect(module, true);
 		if (!status)
 			patches_write(&job);
@@ -332,5 +353,6 @@ int ada_apply(struct ada_module *module, uint32_t id, bool late)
 	entry = ada_module_entry(id);
 	entry->hooked += job.hooked;
 	entry->mismatched += job.mismatched;
+	entry->bound += job.bound;
 	return status;
 }

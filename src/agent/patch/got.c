@@ -196,7 +196,8 @@ static int trampolines_build(struct ada_module *module, struct target *targets, 
 	for (uint32_t i = 0; i < count && !status; i++) {
 		struct ada_hook_spec spec = { .function_id = targets[i].function_id,
 					      .target = targets[i].address,
-					      .number = targets[i].policy_number };
+					      .number = targets[i].policy_number,
+					      .reads_vectors = true };
 		uint8_t *body;
 
 		if (!targets[i].address || entries[i])

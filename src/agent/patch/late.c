@@ -61,6 +61,7 @@ int ada_late_module(struct ada_conversation *conversation, uint32_t id, uint32_t
 			ada_count_error();
 		module->applied = job.applied;
 		module->entries = job.entries;
+		module->bound = job.bound;
 	}
 	return ada_connect_applied(conversation, id);
 }

@@ -49,6 +49,7 @@ struct ada_module {	/* same number as in the segment's table */
 	uint8_t *applied;	/* bit by function: its entry is patched; NULL: no one's is */
 	struct ada_symbols symbols;
 	/* Kept when the module is unloaded, for the same file at the same place again */
+	int32_t *bound;	   /* by call: how far its near stub lies from its return address; 0: it has none. NULL: none has */
 	uint64_t *entries; /* by function: where its entry's jump goes; 0: not hooked. NULL: none is */
 	void *imports;	   /* got.c's: targets and trampolines of its GOT slots */
 	const void *thunk; /* loader.c's, for its DT_INIT; NULL: none yet */
@@ -113,9 +114,9 @@ int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxil
 void ada_module_scan_imports(void); /* hooks the imports of modules that were planned and have been relocated since */
 
 /* --- apply.c, got.c --- */
-/* Set by start.c: returns the agent's own function for the one at `address` (of the file), or NULL; and where to put the way on into the
- * original. NULL: there are none. */
-typedef void *ada_replacement_function(const struct ada_module *module, uint64_t address, void ***original);
+/* Set by start.c: returns the agent's own function for the one at `address` (of the file), or NULL; where to put the way on into the
+ * original; and where to put the way there that records the call, if it has use for one. NULL: there are none. */
+typedef void *ada_replacement_function(const struct ada_module *module, uint64_t address, void ***original, uint64_t **recorded);
 extern ada_replacement_function *ada_apply_replacement;
 /* Patches those entries of a module that its plan, reply and filter say and that aren't patched yet. `late`: while the program
  * runs, with every other thread stopped. */
@@ -125,6 +126,10 @@ void ada_got_apply(struct ada_module *module, uint32_t id); /* needs the module 
 /* Lets GOT hooks that lead to a function of module `to` whose entry is patched by now go on behind that entry's hook: one event a call.
  * entries: trampolines by hook number; 0: none. */
 void ada_got_forward(const struct ada_module *to, uint32_t id, const uint64_t *entries);
+
+/* --- bind.c: calls that lead to near stubs. `entries`: the job's trampolines by hook number; 0: none --- */
+void ada_bind_build(struct ada_module *module, const uint64_t *entries);	   /* chooses calls, and builds their near stubs */
+uint32_t ada_bind_write(const struct ada_module *module, const uint64_t *entries); /* into the open text; how many it has led there */
 
 /* --- loader.c, late.c --- */
 /* Asks for hooks of a module that the policy has come to name since the module's plan was applied. 0 or -errno. */

@@ -8,6 +8,8 @@
 
 #define HELD_NS 1000000000ull /* no chunk sealed or given back for so long: whoever has the chunks keeps them */
 
+static __thread uint64_t waited_ticks; /* that this thread has waited, and no RECORDER event has told yet */
+
 static struct ada_chunk *chunk_at(const struct ada_core *core, uint32_t number)
 {
 	if (number < core->index.count)
@@ -17,7 +19,7 @@ static struct ada_chunk *chunk_at(const struct ada_core *core, uint32_t number)
 
 uint32_t ada_chunk_events(const struct ada_thread *thread)
 {
-	return ((uint32_t)ada_state(thread) - ada_chunk_begin(ada_core->index.count, thread->chunk)) / ADA_EVENT_BYTES;
+	return (ada_state_event(ada_state(thread)) - ada_chunk_begin(ada_core->index.count, thread->chunk)) / ADA_EVENT_BYTES;
 }
 
 struct ada_chunk *ada_chunk_of(const struct ada_thread *thread)
@@ -110,18 +112,19 @@ static void event_put(struct ada_thread *thread, struct ada_event event, const s
 {
 	struct ada_chunk *chunk = ada_chunk_of(thread);
 	uint64_t state = ada_state(thread);
+	uint32_t at = ada_state_event(state);
+	uint64_t detail = 0;
 
 	/* A full barrier: whoever sees 0 has seen all that was committed at an earlier time. */
 	__atomic_exchange_n(&thread->entry->writing, 1, __ATOMIC_SEQ_CST);
 	event.timestamp_ns = ada_sys_counter();
-	event.thread_id = thread->tid;
-	event.detail_seq = ADA_NO_DETAIL;
-	if (thread->detail && ada_detail_write(thread, (uint32_t)state, &event, moment))
-		event.detail_seq = (thread->sequence >> 32) + (uint32_t)state / ADA_EVENT_BYTES;
-	*(struct ada_event *)((char *)chunk + (uint32_t)state) = event;
-	ada_state_set(thread, state + ADA_EVENT_BYTES);
+	if (thread->detail)
+		detail = ada_detail_write(thread, state, &event, moment);
+	event.detail_seq = detail > ADA_DETAIL_NONE_BYTES ? 0 : ADA_NO_DETAIL;
+	*(struct ada_event *)((char *)chunk + at) = event;
+	ada_state_set(thread, state + ADA_EVENT_BYTES + (detail / ADA_DETAIL_UNIT << ADA_COMMIT_DETAIL));
 	__atomic_store_n(&thread->entry->writing, 0, __ATOMIC_RELEASE);
-	*written = (struct ada_written){ event.timestamp_ns, chunk->first_seq + (uint32_t)state / ADA_EVENT_BYTES - ADA_EVENT_FIRST };
+	*written = (struct ada_written){ event.timestamp_ns, chunk->first_seq + at / ADA_EVENT_BYTES - ADA_EVENT_FIRST };
 }
 
 static void lost_tell(struct ada_thread *thread)
@@ -132,9 +135,29 @@ static void lost_tell(struct ada_thread *thread)
 	if (lost == ada_lost_told)
 		return;
 	event_put(thread,
-		  (struct ada_event){ .event_kind = ADA_EVENT_LOST, .function_id = lost - ada_lost_told, .call_depth = ada_frames(thread) },
+		  (struct ada_event){ .event_kind = ADA_EVENT_LOST,
+				      .function_id = lost - ada_lost_told,
+				      .call_depth = ada_frames(thread) * ADA_EVENT_DEPTH_UNIT },
 		  &(struct ada_moment){ NULL, 0 }, &unused);
 	ada_lost_told = lost;
+}
+
+/* A wait for the recorder is over: a RECORDER event, and calls in progress began so much later, for rules of latency. */
+static void wait_tell(struct ada_thread *thread)
+{
+	uint64_t ticks = waited_ticks;
+	struct ada_written unused;
+
+	if (!ticks)
+		return;
+	waited_ticks = 0;
+	for (int64_t i = 0; i < ada_frames(thread); i++)
+		if (!ada_frame_is_unreturned(ada_frame_at(thread, i)))
+			ada_frame_at(thread, i)->counter += ticks;
+	event_put(thread,
+		  (struct ada_event){
+			  .event_kind = ADA_EVENT_RECORDER, .function_id = ticks, .call_depth = ada_frames(thread) * ADA_EVENT_DEPTH_UNIT },
+		  &(struct ada_moment){ NULL, 0 }, &unused);
 }
 
 static void chunk_open(struct ada_thread *thread, uint32_t number)
@@ -150,23 +173,23 @@ static void chunk_open(struct ada_thread *thread, uint32_t number)
 	chunk->first_seq = ada_sequence + ADA_EVENT_FIRST - begin / ADA_EVENT_BYTES;
 	chunk->thread = thread->id;
 	chunk->entry = thread->entry - core->entries;
-	chunk->commit = (ada_state(thread) & ~0ull << 32) | begin;
+	chunk->commit = ada_state_at(ada_state(thread), begin);
 	thread->chunk = number;
 	ada_judge_chunk(ada_sequence, ada_sys_counter());
 	ada_detail_open(thread, chunk, begin);
 	__atomic_store_n(&chunk->status, ADA_CHUNK_OPEN, __ATOMIC_RELEASE);
-	thread->sequence = (chunk->first_seq - ADA_EVENT_FIRST) << 32;
 	thread->dropping = ADA_LACK_NONE;
 	thread->index = (uint64_t)chunk;
 	__atomic_store_n(&thread->entry->chunk, number, __ATOMIC_RELEASE);
 	lost_tell(thread);
+	wait_tell(thread);
 	ada_shadow_arm(thread);
 }
 
 /* The newest event's counter. */
 static uint64_t last_counter(const struct ada_thread *thread)
 {
-	const char *end = (const char *)ada_chunk_of(thread) + (uint32_t)ada_state(thread);
+	const char *end = (const char *)ada_chunk_of(thread) + ada_state_event(ada_state(thread));
 
 	return ((const struct ada_event *)end)[-1].timestamp_ns;
 }
@@ -179,11 +202,11 @@ void ada_chunk_close(struct ada_thread *thread)
 
 	if (!chunk)
 		return;
-	if ((uint32_t)ada_state(thread) < ADA_CHUNK_BYTES)
+	if (ada_state_event(ada_state(thread)) < ADA_CHUNK_BYTES)
 		lost_tell(thread);
 	events = ada_chunk_events(thread);
 	ada_detail_close(thread, events, events ? last_counter(thread) : 0);
-	thread->parked = (ada_state(thread) & ~0ull << 32) | ADA_CHUNK_BYTES;
+	thread->parked = ada_state_at(ada_state(thread), ADA_CHUNK_BYTES);
 	thread->index = (uint64_t)&thread->parked;
 	ada_sequence += events;
 	__atomic_store_n(&thread->entry->sealed_events, ada_sequence, __ATOMIC_RELEASE);
@@ -259,7 +282,9 @@ bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack l
 	}
 	if (stands && !waiting)
 		__atomic_fetch_add(&shm->waits_given_up, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&shm->wait_ticks, ada_sys_counter() - start, __ATOMIC_RELAXED);
+	start = ada_sys_counter() - start;
+	__atomic_fetch_add(&shm->wait_ticks, start, __ATOMIC_RELAXED);
+	waited_ticks += start;
 	return waiting;
 }
 
@@ -270,7 +295,7 @@ bool ada_chunk_room(struct ada_thread *thread)
 	for (;;) {
 		enum ada_lack lack;
 
-		if ((uint32_t)ada_state(thread) < ADA_CHUNK_BYTES)
+		if (ada_state_has_room(ada_state(thread)))
 			return true;
 		ada_chunk_close(thread);
 		if (!ada_core_recording() || (thread->dropping >= ADA_LACK_MEMORY && ada_chunk_hopeless(thread)))
@@ -291,15 +316,32 @@ bool ada_chunk_room(struct ada_thread *thread)
 	}
 }
 
+/* Room for an event; false: it is dropped, and counted. */
+static bool event_room(struct ada_thread *thread)
+{
+	bool room = ada_chunk_room(thread);
+
+	if (!room && ada_core_recording())
+		ada_event_lost(thread, 1);
+	return room;
+}
+
 bool ada_event_write(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame, const struct ada_moment *moment,
 		     struct ada_written *written)
 {
-	if (!ada_chunk_room(thread)) {
-		if (ada_core_recording())
-			ada_event_lost(thread, 1);
+	if (!event_room(thread))
 		return false;
-	}
-	event_put(thread, (struct ada_event){ .event_kind = kind, .function_id = frame->function_id, .call_depth = frame->depth }, moment,
-		  written);
+	event_put(thread,
+		  (struct ada_event){ .event_kind = kind, .function_id = ada_frame_hook(frame)->function_id, .call_depth = frame->depth },
+		  moment, written);
 	return true;
+}
+
+void ada_event_write_other(struct ada_thread *thread, enum ada_event_kind kind, uint64_t value, uint32_t depth)
+{
+	struct ada_written unused;
+
+	if (event_room(thread))
+		event_put(thread, (struct ada_event){ .event_kind = kind, .function_id = value, .call_depth = depth },
+			  &(struct ada_moment){ NULL, 0 }, &unused);
 }

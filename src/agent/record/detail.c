@@ -125,7 +125,7 @@ static bool chunk_take(struct ada_core *core, bool small, uint32_t *number)
 
 void ada_detail_open(struct ada_thread *thread, struct ada_chunk *index, uint32_t begin)
 {
-	const uint32_t shift = begin - ADA_CHUNK_HEADER_BYTES;
+	uint64_t shift = begin - ADA_CHUNK_HEADER_BYTES;
 	struct ada_core *core = ada_core;
 	struct ada_detail_chunk *chunk;
 	struct ada_pool *pool;
@@ -133,7 +133,7 @@ void ada_detail_open(struct ada_thread *thread, struct ada_chunk *index, uint32_
 
 	thread->detail = 0;
 	index->detail = ADA_NONE;
-	if (!ada_setup.detail_scale || !chunk_take(core, shift, &number))
+	if (!ada_setup.detail_limit || !chunk_take(core, shift, &number))
 		return;
 	chunk = chunk_at(core, number);
 	index->detail = thread->detail_chunk = number;
@@ -147,7 +147,9 @@ void ada_detail_open(struct ada_thread *thread, struct ada_chunk *index, uint32_
 	chunk->records = 0;
 	chunk->index_chunk = thread->chunk;
 	ada_detail_status_set(chunk, ADA_DETAIL_OPEN);
-	thread->detail = (uint64_t)chunk - shift * ada_setup.detail_scale;
+	shift = shift ? core->detail.chunk_bytes - core->detail_small.chunk_bytes : 0;
+	thread->detail = (uint64_t)chunk - shift;
+	index->commit += (shift + ADA_DETAIL_RECORDS_BEGIN) / ADA_DETAIL_UNIT << ADA_COMMIT_DETAIL;
 }
 
 void ada_detail_close(struct ada_thread *thread, uint32_t events, uint64_t last_counter)
@@ -160,7 +162,7 @@ void ada_detail_close(struct ada_thread *thread, uint32_t events, uint64_t last_
 	if (events)
 		thread->last_counter = last_counter;
 	if (!thread->detail) {
-		if (ada_setup.detail_scale)
+		if (ada_setup.detail_limit)
 			__atomic_fetch_add(&thread->entry->detail_dropped, events, __ATOMIC_RELAXED);
 		return;
 	}
@@ -178,9 +180,9 @@ void ada_detail_close(struct ada_thread *thread, uint32_t events, uint64_t last_
 /* --- records that C code writes ---------------------------------------------------------------------------------------- */
 
 /* The bytes behind the slot that are surely there, as DETAIL_SNAPSHOT in hook.S counts them. */
-static uint32_t stack_bytes(const struct ada_thread *thread, uint64_t slot)
+static uint32_t stack_bytes(const struct ada_thread *thread, uint64_t slot, uint64_t bytes)
 {
-	const uint64_t start = slot + 8, bytes = ada_setup.detail_stack;
+	const uint64_t start = slot + 8;
 	uint64_t left;
 
 	if (slot % 4096 + 8 + bytes <= 4096)
@@ -203,8 +205,7 @@ static void call_write(struct ada_detail *record, const struct ada_registers *re
 	record->x[6] = registers->rax;
 	record->x[7] = registers->r10;
 	/* These registers are the program's: no code of ours touches them. */
-	__asm__ volatile(".irp n,0,1,2,3,4,5,6,7\n\tmovq %%xmm\\n,8*\\n(%0)\n\t.endr" ::"r"(record->stack + ada_setup.detail_stack)
-			 : "memory");
+	__asm__ volatile(".irp n,0,1,2,3,4,5,6,7\n\tmovq %%xmm\\n,8*\\n(%0)\n\t.endr" ::"r"(&record->x[8]) : "memory");
 }
 
 static void return_write(struct ada_detail *record, const struct ada_registers *registers)
@@ -214,29 +215,35 @@ static void return_write(struct ada_detail *record, const struct ada_registers *
 	__asm__ volatile("movq %%xmm0,(%0)\n\tmovq %%xmm1,8(%0)" ::"r"(&record->x[2]) : "memory");
 }
 
-bool ada_detail_write(struct ada_thread *thread, uint32_t offset, const struct ada_event *event, const struct ada_moment *moment)
+/* How many of the stack's bytes the event's record has where there are as many. */
+static uint64_t stack_wanted(bool call, const struct ada_moment *moment)
 {
-	struct ada_detail *record = (struct ada_detail *)(thread->detail + offset * ada_setup.detail_scale);
-	const uint64_t *slot = (const uint64_t *)moment->slot;
-	uint32_t bytes;
+	return call || moment->registers->rax - moment->slot <= ada_setup.detail_reach ? ada_setup.detail_stack : 0;
+}
 
-	record->kind = 0;
-	if (!moment->registers || event->event_kind > ADA_EVENT_RETURN)
-		return false;
-	bytes = stack_bytes(thread, moment->slot);
+uint32_t ada_detail_write(const struct ada_thread *thread, uint64_t state, const struct ada_event *event, const struct ada_moment *moment)
+{
+	struct ada_detail *record = (struct ada_detail *)(thread->detail + (state >> ADA_COMMIT_DETAIL) * ADA_DETAIL_UNIT);
+	const uint64_t *slot = (const uint64_t *)moment->slot;
+	bool call = event->event_kind == ADA_EVENT_CALL;
+	uint32_t stack, bytes = call ? ADA_DETAIL_LARGEST(0) : ADA_DETAIL_RETURN_BYTES;
+
 	record->counter = event->timestamp_ns;
-	record->function_id = event->function_id;
+	record->meta = ADA_DETAIL_META(0, ADA_DETAIL_NONE_BYTES);
+	if (!moment->registers || event->event_kind > ADA_EVENT_RETURN)
+		return ADA_DETAIL_NONE_BYTES;
+	stack = stack_bytes(thread, moment->slot, stack_wanted(call, moment));
+	for (uint32_t at = 0; at < stack; at += 8)
+		*(uint64_t *)((char *)record + bytes + at) = *(const uint64_t *)((const char *)(slot + 1) + at);
+	bytes += ADA_DETAIL_ROOM(stack);
+	record->meta = ADA_DETAIL_META(event->event_kind, bytes) | event->function_id | (call ? ADA_DETAIL_VECTORS : 0) |
+		       (stack % ADA_DETAIL_UNIT ? ADA_DETAIL_HALF : 0);
 	record->lr = ada_site_return_address(*slot);
 	record->fp = moment->registers->rbp;
 	record->sp = moment->slot;
-	record->kind = event->event_kind;
-	record->stack_size = bytes;
-	record->flags = event->event_kind == ADA_EVENT_CALL ? ADA_DETAIL_FLAG_VECTORS : 0;
-	for (uint32_t at = 0; at < bytes; at += 8)
-		*(uint64_t *)(record->stack + at) = *(const uint64_t *)((const char *)(slot + 1) + at);
-	if (event->event_kind == ADA_EVENT_CALL)
+	if (call)
 		call_write(record, moment->registers);
 	else
 		return_write(record, moment->registers);
-	return true;
+	return bytes;
 }

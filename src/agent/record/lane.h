@@ -38,6 +38,8 @@ bool ada_chunk_hopeless(const struct ada_thread *thread);
 /* One event of a frame; false: dropped and counted. */
 bool ada_event_write(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame, const struct ada_moment *moment,
 		     struct ada_written *written);
+/* One event of no function; depth as in the ring. */
+void ada_event_write_other(struct ada_thread *thread, enum ada_event_kind kind, uint64_t value, uint32_t depth);
 /* --on-full=block: waits in the slow path of `thread`, with the program's signals open, until the recorder has given something back
  * since its count was `returned`. False: give up. Nobody empties the pool; or the recorder stands still; or no thread has sealed
  * anything for a second; or memory lacks, and the pool holds nothing that would be given back; or no system call may be made any
@@ -46,13 +48,14 @@ bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack l
 bool ada_core_held(uint32_t returned); /* a thread gave up waiting at that count, and waiting is no use now */
 
 /* --- detail.c: all with signals blocked */
-/* Takes a detail chunk for the thread's new index chunk, whose header is whole and whose events begin at offset `begin`. Where there is
- * none, the thread and the index chunk say so. */
+/* Takes a detail chunk for the thread's new index chunk, whose header is whole and whose events begin at offset `begin`; adds to the index
+ * chunk's commit word where its records begin. Where there is none, the thread and the index chunk say so. */
 void ada_detail_open(struct ada_thread *thread, struct ada_chunk *chunk, uint32_t begin);
 /* Seals the detail chunk before the index chunk is sealed, or gives it back where there are no events. */
 void ada_detail_close(struct ada_thread *thread, uint32_t events, uint64_t last_counter);
-/* Writes the record of the event at `offset`; without registers, notes that there is none. False: there is none. */
-bool ada_detail_write(struct ada_thread *thread, uint32_t offset, const struct ada_event *event, const struct ada_moment *moment);
+/* Writes the record of the event that is to follow `state`, in the open detail chunk. Its bytes; ADA_DETAIL_NONE_BYTES where it says that
+ * the event has no detail: without registers, or of another kind than a call or a return. */
+uint32_t ada_detail_write(const struct ada_thread *thread, uint64_t state, const struct ada_event *event, const struct ada_moment *moment);
 
 /* --- arm.c */
 /* Lets the hook come here for the next call that is deeper than a global depth rule allows. */
@@ -68,6 +71,15 @@ bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, con
 bool ada_shadow_leave(struct ada_thread *thread, const struct ada_moment *moment, enum ada_event_kind kind);
 void ada_shadow_close(struct ada_thread *thread, struct ada_frame *frame, enum ada_event_kind kind);
 void ada_shadow_sweep(struct ada_thread *thread); /* sweep.c: closes dead frames of other stacks */
+
+/* --- object.c */
+#define ADA_OBJECTS_MAX 2								    /* of a call */
+uint32_t ada_objects_of(const struct ada_judged *event, uint64_t objects[ADA_OBJECTS_MAX]); /* returns how many */
+/* In a slow path: where the call is the thread's innermost one, writes what it works on. */
+void ada_object_write(struct ada_thread *thread, const struct ada_judged *call, uint64_t object);
+
+/* --- slow.c */
+void ada_object_slow(const struct ada_judged *call, uint64_t object); /* ada_object_write by a slow path of its own */
 
 /* --- thread.c */
 struct ada_thread *ada_thread_attach(void); /* the calling thread's, or NULL: not recorded */

@@ -27,17 +27,17 @@ static bool any(const struct ada_thread *thread, const struct ada_frame *frame)
 
 /* --- the policy (abi/policy.h) -------------------------------------------------------------------------------------------- */
 
-static void exit_judge(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame, const struct ada_moment *moment,
-		       const struct ada_written *written)
+static struct ada_judged judged_of(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame,
+				   const struct ada_moment *moment, const struct ada_written *written)
 {
 	struct ada_judged event = { .counter = written->counter,
-				    .function_id = frame->function_id,
+				    .function_id = ada_frame_hook(frame)->function_id,
 				    .seq = written->seq,
 				    .start_counter = frame->counter,
 				    .slot = ada_frame_slot(frame),
-				    .number = frame->number,
+				    .number = ada_frame_hook(frame)->number,
 				    .thread = thread->id,
-				    .depth = frame->depth,
+				    .depth = frame->depth / ADA_EVENT_DEPTH_UNIT,
 				    .kind = kind,
 				    .registers = moment->registers };
 
@@ -45,21 +45,40 @@ static void exit_judge(struct ada_thread *thread, enum ada_event_kind kind, cons
 		event.return_address = ada_site_return_address(*(const uint64_t *)event.slot);
 		__asm__("movq %%xmm0,%0" : "=m"(event.xmm0)); /* the program's: no code of ours touches it */
 	}
+	return event;
+}
+
+static void exit_judge(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame, const struct ada_moment *moment,
+		       const struct ada_written *written)
+{
+	const struct ada_judged event = judged_of(thread, kind, frame, moment, written);
+
 	ada_judge(&event);
+}
+
+/* The call is the innermost one. Afterwards frames may lie elsewhere. */
+static void objects_write(struct ada_thread *thread, const struct ada_judged *call)
+{
+	uint64_t objects[ADA_OBJECTS_MAX];
+	uint32_t count = ada_objects_of(call, objects);
+
+	for (uint32_t i = 0; i < count; i++)
+		ada_object_write(thread, call, objects[i]);
 }
 
 /* --- frames ---------------------------------------------------------------------------------------------------------------- */
 
 static void close_at(struct ada_thread *thread, struct ada_frame *frame, enum ada_event_kind kind, const struct ada_moment *moment)
 {
-	const struct ada_frame closed = *frame;
+	struct ada_frame closed = *frame;
 	struct ada_written written;
 	bool kept = !ada_frame_is_unreturned(frame) && ada_event_write(thread, kind, frame, moment, &written);
 
+	closed.counter = frame->counter; /* a wait for the recorder is no part of the call */
 	for (struct ada_frame *last = innermost(thread); frame < last; frame++)
 		*frame = frame[1];
-	ada_state_set(thread, ada_state(thread) - ((uint64_t)ADA_FRAME_BYTES << 32));
-	if (kept && ada_policy_flags()[closed.number] & ADA_POLICY_RETURN)
+	ada_state_set(thread, ada_state(thread) - ((uint64_t)ADA_FRAME_BYTES << ADA_COMMIT_FRAMES));
+	if (kept && ada_policy_flags()[ada_frame_hook(&closed)->number] & ADA_POLICY_RETURN)
 		exit_judge(thread, kind, &closed, moment, &written);
 }
 
@@ -125,8 +144,10 @@ void ada_shadow_enter(struct ada_thread *thread, uint64_t slot, bool tail_call)
 
 bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, const struct ada_moment *moment, bool returns)
 {
+	struct ada_judged event;
 	struct ada_frame *frame;
 	struct ada_written written;
+	uint8_t flags;
 	bool deeper;
 
 	if (!ada_room_grow(thread, ada_frames(thread) + 1)) {
@@ -141,21 +162,29 @@ bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, con
 			ada_event_lost(thread, returns ? 2 : 1);
 		return false;
 	}
-	*frame = (struct ada_frame){ moment->slot, 0, hook->function_id, ada_frames(thread), hook->number };
+	*frame = (struct ada_frame){ .slot = moment->slot,
+				     .hook = (uint64_t)hook - ADA_HOOK_BEHIND,
+				     .depth = ada_frames(thread) * ADA_EVENT_DEPTH_UNIT };
 	if (!ada_event_write(thread, ADA_EVENT_CALL, frame, moment, &written))
 		return false;
 	frame->counter = written.counter;
-	ada_state_set(thread, ada_state(thread) + ((uint64_t)ADA_FRAME_BYTES << 32));
-	if (deeper || ada_policy_flags()[hook->number] & ADA_POLICY_CALL)
-		exit_judge(thread, ADA_EVENT_CALL, frame, moment, &written);
+	ada_state_set(thread, ada_state(thread) + ((uint64_t)ADA_FRAME_BYTES << ADA_COMMIT_FRAMES));
+	flags = ada_policy_flags()[hook->number];
+	event = judged_of(thread, ADA_EVENT_CALL, frame, moment, &written);
+	if (deeper || flags & ADA_POLICY_CALL)
+		ada_judge(&event);
+	if (any(thread, frame - 1) && ada_frame_slot(frame - 1) == moment->slot)
+		frame->slot -= ADA_FRAME_TAIL;
 	if (deeper)
-		frame->slot--;
+		frame->slot -= ADA_FRAME_WATCHED;
 	if (!returns) {
 		frame->slot |= ADA_FRAME_UNRETURNED;
 		frame->counter = *(const uint64_t *)moment->slot;
 		__atomic_fetch_add(&thread->entry->unreturned, 1, __ATOMIC_RELAXED);
 	}
 	ada_shadow_arm(thread);
+	if (flags & ADA_POLICY_OBJECTS)
+		objects_write(thread, &event);
 	return true;
 }
 

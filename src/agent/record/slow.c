@@ -14,6 +14,7 @@ void ada_exit_slow(uint64_t slot, const struct ada_registers *registers);
 struct call {
 	struct ada_thread *thread;
 	struct ada_hook *hook;
+	struct ada_hook *near; /* of the near stub through which the call came; NULL: none */
 	struct ada_moment moment;
 	uint64_t next;
 };
@@ -23,10 +24,17 @@ static uint64_t events_of(const struct call *call)
 	return call->hook ? ada_site_events(call->hook, *(const uint64_t *)call->moment.slot) : 1;
 }
 
-/* Whether this event may be recorded. Asked with the program's signals open, since with them blocked a fault or a trap is the end:
- *   a program that single-steps itself traps at each instruction of ours, too: it goes on unrecorded meanwhile
+/* Asked with the program's signals open, since with them blocked a fault or a trap is the end:
+ *   a program that single-steps itself traps at each instruction of ours, too: it goes on unrecorded meanwhile (false)
  *   a stack that ends here has to overflow here, where the program's own handler gets the signal
  */
+static bool has_stack(void)
+{
+	(void)*((volatile char *)__builtin_frame_address(0) - (ada_slow_has_stack() ? STACK_BYTES_ASIDE : STACK_BYTES));
+	return !(__builtin_ia32_readeflags_u64() & FLAGS_TRAP);
+}
+
+/* Whether this event may be recorded. */
 static bool may_record(const struct call *call)
 {
 	if (!ada_core_is_forked() && !ada_core_recording())
@@ -35,8 +43,7 @@ static bool may_record(const struct call *call)
 		ada_slow_lost(events_of(call));
 		return false;
 	}
-	(void)*((volatile char *)__builtin_frame_address(0) - (ada_slow_has_stack() ? STACK_BYTES_ASIDE : STACK_BYTES));
-	return !(__builtin_ia32_readeflags_u64() & FLAGS_TRAP);
+	return has_stack();
 }
 
 /* In a fork's child that fork.c did not see coming (raw clone, _Fork): fork.c decides what becomes of the child. */
@@ -83,6 +90,8 @@ static void event_enter(void *argument)
 
 	if (!site)
 		site = ada_site_intern(call->hook, return_address);
+	if (site && call->near)
+		ada_above.near_known(call->near, site->entry);
 	if (ada_frames(thread) > thread->sweep_frames)
 		ada_shadow_sweep(thread);
 	ada_shadow_enter(thread, call->moment.slot, tail_call);
@@ -96,6 +105,10 @@ ADA_SLOW uint64_t ada_entry_slow(struct ada_hook *hook, uint64_t *slot, const st
 {
 	struct call call = { .hook = hook, .moment = { registers, (uint64_t)slot } };
 
+	if (hook->is_near) {
+		call.near = hook;
+		call.hook = hook = ada_hook_of_near(hook);
+	}
 	if (may_record(&call)) {
 		call.thread = ada_self;
 		if (call.thread->index && ada_chunk_hopeless(call.thread)) {
@@ -118,6 +131,33 @@ static void leave(void *argument)
 
 	if (!ada_shadow_leave(call->thread, &call->moment, ADA_EVENT_RETURN))
 		__atomic_fetch_add(&call->thread->entry->orphans, 1, __ATOMIC_RELAXED);
+}
+
+struct object {
+	struct ada_thread *thread;
+	const struct ada_judged *call;
+	uint64_t object;
+};
+
+static void object_write(void *argument)
+{
+	const struct object *object = argument;
+
+	ada_object_write(object->thread, object->call, object->object);
+}
+
+void ada_object_slow(const struct ada_judged *call, uint64_t object)
+{
+	struct object job = { .call = call, .object = object };
+
+	if (ada_core_is_forked() || !ada_core_recording() || ada_slow_forbidden() || !has_stack())
+		return;
+	job.thread = ada_slow_begin(call->slot);
+	if (!job.thread)
+		return;
+	if (job.thread->index && !ada_core_is_forked())
+		job.thread = ada_slow_run(job.thread, object_write, &job);
+	ada_slow_end(job.thread);
 }
 
 /* A return, whole. */

@@ -33,24 +33,47 @@ static void setup_clear(void)
 {
 	no_policy = (uint64_t)ada_no_flags - (uint64_t)&no_policy;
 	ada_setup.policy = &no_policy;
-	ada_setup.detail_scale = 0;
+	ada_setup.detail_limit = 0;
+}
+
+/* What an event adds to the commit word beside its detail record. */
+#define PUSH (((uint64_t)ADA_FRAME_BYTES << ADA_COMMIT_FRAMES) + ADA_EVENT_BYTES)
+#define POP (ADA_EVENT_BYTES - ((uint64_t)ADA_FRAME_BYTES << ADA_COMMIT_FRAMES))
+
+static uint64_t detail_step(uint64_t bytes)
+{
+	return bytes / ADA_DETAIL_UNIT << ADA_COMMIT_DETAIL;
+}
+
+static void setup_detail(uint64_t stack, bool at_return)
+{
+	const uint64_t plain = ADA_DETAIL_CALL_BYTES + stack, call = ADA_DETAIL_LARGEST(stack), back = ADA_DETAIL_RETURN_BYTES + stack;
+
+	ada_setup.detail_stack = stack;
+	ada_setup.detail_reach = at_return ? UINT64_MAX : stack + 7;
+	ada_setup.meta_call = ADA_DETAIL_META(ADA_EVENT_CALL, call) | ADA_DETAIL_VECTORS;
+	ada_setup.meta_call_plain = ADA_DETAIL_META(ADA_EVENT_CALL, plain);
+	ada_setup.meta_return = ADA_DETAIL_META(ADA_EVENT_RETURN, ADA_DETAIL_RETURN_BYTES);
+	ada_setup.meta_return_stack = ADA_DETAIL_META(ADA_EVENT_RETURN, back);
+	ada_setup.commit_call = PUSH + detail_step(call);
+	ada_setup.commit_call_plain = PUSH + detail_step(plain);
+	ada_setup.commit_return = POP + detail_step(ADA_DETAIL_RETURN_BYTES);
+	ada_setup.commit_return_stack = POP + detail_step(back);
 }
 
 static void setup_fill(const struct ada_shm *shm)
 {
-	uint64_t stack = shm->detail_stack_bytes;
+	uint32_t stack = shm->detail_stack_bytes, left = ADA_DETAIL_LARGEST(stack) + ADA_DETAIL_NONE_BYTES;
 
 	ada_setup.policy = &shm->policy_flags;
-	ada_setup.detail_scale = shm->detail_chunks ? shm->detail_scale : 0;
-	ada_setup.detail_stack = stack;
-	ada_setup.detail_call = ADA_EVENT_CALL | stack << 32 | (uint64_t)ADA_DETAIL_FLAG_VECTORS << 48;
-	ada_setup.detail_return = ADA_EVENT_RETURN | stack << 32;
+	setup_detail(stack, shm->detail_return_stack_bytes);
+	ada_setup.detail_limit = shm->detail_chunks ? (shm->detail_chunk_bytes - left) / ADA_DETAIL_UNIT : 0;
 	ada_setup.poison = shm->poison;
 }
 
 static void small_attach(struct ada_core *core, struct ada_shm *shm)
 {
-	uint64_t detail_bytes = (uint64_t)ADA_SMALL_BYTES * shm->detail_scale;
+	uint64_t detail_bytes = ADA_DETAIL_SMALL(shm->detail_chunk_bytes);
 
 	core->small = (struct ada_pool){ .chunks = (char *)shm + shm->small_offset,
 					 .chunk_bytes = ADA_SMALL_BYTES,
@@ -122,6 +145,7 @@ void ada_core_attach(struct ada_shm *shm)
 	small_attach(core, shm);
 	core->detail_scanned = core->held = 0;
 	setup_fill(shm);
+	ada_lean_attach();
 	__atomic_store_n(&core->shm, shm, __ATOMIC_RELEASE);
 }
 
@@ -273,8 +297,6 @@ static void thread_fill(void *argument)
 	if (!entry_take(ada_core, thread, tid))
 		return;
 	thread->tid = tid;
-	thread->tid_call = tid | (uint64_t)ADA_EVENT_CALL << 32;
-	thread->tid_return = tid | (uint64_t)ADA_EVENT_RETURN << 32;
 	thread->parked = ADA_CHUNK_BYTES;
 	thread->index = (uint64_t)&thread->parked;
 	thread->sweep_frames = 1024;

@@ -6,16 +6,13 @@
  */
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include "agent/ground/mem.h"
-#include "agent/ground/space.h"
 #include "agent/ground/sys.h"
 #include "agent/talk/talk.h"
 
-#define ANSWER_NS 20000000000ull /* a recorder that lives has many to answer on a busy machine, and says so */
-#define HUGE_PAGE (2ull << 20)
+#define ANSWER_NS 20000000000ull       /* a recorder that lives has many to answer on a busy machine, and says so */
 #define MESSAGE_BYTES_MAX (512u << 10) /* a plan's filter has a bit a hook */
 
 struct ada_conversation { /* the first bytes of a mapping of its own */
@@ -69,13 +66,13 @@ static bool is_worth_waiting(struct patience *patience)
 	return false;
 }
 
-static int message_send(struct ada_conversation *conversation, const struct ada_message *message)
+static int message_send(int socket, const struct ada_message *message)
 {
 	struct patience patience = { 0 };
 	long sent;
 
 	do
-		sent = ada_sys6(SYS_sendto, conversation->socket, (long)message, message->bytes, MSG_NOSIGNAL, 0, 0);
+		sent = ada_sys6(SYS_sendto, socket, (long)message, message->bytes, MSG_NOSIGNAL, 0, 0);
 	while (sent == -EINTR || (sent == -EAGAIN && is_worth_waiting(&patience)));
 	return sent == message->bytes ? 0 : ada_sys_failed(sent) ? (int)sent : -EPROTO;
 }
@@ -125,17 +122,9 @@ static int message_receive_any(struct ada_conversation *conversation, int *fd)
 	return 0;
 }
 
-/* A file shorter than announced would mean a SIGBUS in the program. */
-static bool file_holds(int fd, uint64_t bytes)
-{
-	struct stat file;
-
-	return fd >= 0 && !ada_sys_failed(ada_sys4(SYS_fstat, fd, (long)&file, 0, 0)) && (uint64_t)file.st_size >= bytes;
-}
-
 static int presence_take(int fd)
 {
-	int status = !file_holds(fd, ADA_PRESENCE_BYTES) ? -EPROTO : ada_presence_take(fd) ? 0 : -ENOMEM;
+	int status = !ada_file_holds(fd, ADA_PRESENCE_BYTES) ? -EPROTO : ada_presence_take(fd) ? 0 : -ENOMEM;
 
 	if (fd >= 0)
 		ada_sys_close(fd);
@@ -172,94 +161,6 @@ static void timeout_set(int socket, int option)
 	ada_sys6(SYS_setsockopt, socket, SOL_SOCKET, option, (long)&timeout, sizeof timeout, 0);
 }
 
-/* At a multiple of a huge page's size, so that those of the pools (recorder/index/segment.c) are huge here too. */
-static struct ada_shm *segment_map(int fd, uint64_t bytes)
-{
-	const uint64_t room_bytes = ((bytes + 4095) & ~4095ull) + HUGE_PAGE;
-	uint64_t room, start, end;
-
-	if (!file_holds(fd, bytes))
-		return NULL;
-	ada_space_expect(room_bytes);
-	room = ada_sys6(SYS_mmap, 0, room_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (ada_sys_failed(room)) {
-		ada_space_note(0, room_bytes);
-		return ada_sys_map_fd(fd, bytes, PROT_READ | PROT_WRITE, true);
-	}
-	start = (room + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-	if (ada_sys_failed(ada_sys6(SYS_mmap, start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0))) {
-		ada_sys_unmap((void *)room, room_bytes);
-		return NULL;
-	}
-	if (start > room)
-		ada_sys_unmap((void *)room, start - room);
-	end = start + room_bytes - HUGE_PAGE;
-	ada_sys_unmap((void *)end, room + room_bytes - end);
-	ada_space_note(start, bytes);
-	return (struct ada_shm *)start;
-}
-
-/* Whether a table lies behind the header, whole and aligned. */
-static bool table_fits(uint64_t offset, uint64_t count, uint64_t size, uint64_t bytes)
-{
-	return offset >= sizeof(struct ada_shm) && offset % 8 == 0 && offset <= bytes && count <= (bytes - offset) / size;
-}
-
-static bool policy_makes_sense(const struct ada_shm *shm, uint64_t bytes)
-{
-	/* From the table's start to the flags that the word leads to: the policy lies behind the header. */
-	uint64_t flags = offsetof(struct ada_shm, policy_flags) + shm->policy_flags;
-
-	return table_fits(shm->marks_offset, ADA_MARKS, sizeof(struct ada_mark), bytes) &&
-	       table_fits(shm->policy_offset, 1, ADA_POLICY_BYTES, bytes) &&
-	       (flags == shm->policy_offset + ADA_POLICY_FLAGS || flags == shm->policy_offset + ADA_POLICY_TABLE_BYTES + ADA_POLICY_FLAGS);
-}
-
-/* A pool with its map of a bit a chunk, in words, and its ring of a word a chunk. */
-static bool pool_fits(uint64_t map, uint64_t ring, uint64_t pool, uint64_t chunks, uint64_t chunk_bytes, uint64_t bytes)
-{
-	return table_fits(map, (chunks + 63) / 64, 8, bytes) && table_fits(ring, chunks, 8, bytes) && pool % 64 == 0 &&
-	       table_fits(pool, chunks, chunk_bytes, bytes);
-}
-
-static bool detail_makes_sense(const struct ada_shm *shm, uint64_t bytes)
-{
-	uint64_t chunks = shm->detail_chunks;
-
-	return !chunks ||
-	       (shm->detail_stack_bytes <= ADA_DETAIL_STACK_MAX && shm->detail_stack_bytes % 16 == 0 &&
-		shm->detail_scale == ADA_DETAIL_SCALE(shm->detail_stack_bytes) &&
-		shm->detail_chunk_bytes == ADA_CHUNK_BYTES * shm->detail_scale &&
-		chunks <= ADA_DETAIL_BUFFER_MAX / shm->detail_chunk_bytes &&
-		pool_fits(shm->detail_free_offset, shm->detail_sealed_offset, shm->detail_offset, chunks, shm->detail_chunk_bytes, bytes));
-}
-
-/* Or there are none. */
-static bool small_makes_sense(const struct ada_shm *shm, uint64_t bytes)
-{
-	uint64_t map = ada_small_first(shm->index_chunks) / 64 * 8, detail_map = ada_small_first(shm->detail_chunks) / 64 * 8;
-	uint64_t chunks = shm->small_chunks, detail = shm->detail_small_chunks;
-
-	return (!chunks ||
-		(chunks <= ADA_SMALL_MAX && table_fits(shm->sealed_offset, ada_chunk_numbers(shm->index_chunks, chunks), 8, bytes) &&
-		 pool_fits(shm->free_offset + map, shm->sealed_offset, shm->small_offset, chunks + ADA_SMALL_BEHIND / ADA_SMALL_BYTES,
-			   ADA_SMALL_BYTES, bytes))) &&
-	       (!detail || (detail <= ADA_SMALL_MAX && shm->detail_chunks &&
-			    pool_fits(shm->detail_free_offset + detail_map, shm->detail_small_sealed_offset, shm->detail_small_offset,
-				      detail, (uint64_t)ADA_SMALL_BYTES * shm->detail_scale, bytes)));
-}
-
-static bool segment_makes_sense(const struct ada_shm *shm, uint64_t bytes)
-{
-	return !memcmp(shm->magic, ADA_SHM_MAGIC, sizeof shm->magic) && shm->version == ADA_WIRE_VERSION &&
-	       shm->header_bytes == sizeof *shm && shm->total_bytes == bytes && shm->chunk_bytes == ADA_CHUNK_BYTES && shm->index_chunks &&
-	       (!shm->heirs_offset || table_fits(shm->heirs_offset, ADA_HEIRS, sizeof(struct ada_shm_heir), bytes)) &&
-	       table_fits(shm->modules_offset, ADA_MODULES_MAX, sizeof(struct ada_shm_module), bytes) &&
-	       table_fits(shm->threads_offset, 1, ADA_THREADS_BYTES, bytes) &&
-	       pool_fits(shm->free_offset, shm->sealed_offset, shm->index_offset, shm->index_chunks, ADA_CHUNK_BYTES, bytes) &&
-	       policy_makes_sense(shm, bytes) && detail_makes_sense(shm, bytes) && small_makes_sense(shm, bytes);
-}
-
 static int welcome(struct ada_conversation *conversation, bool segment)
 {
 	const struct ada_welcome *message = (void *)conversation->message;
@@ -272,20 +173,7 @@ static int welcome(struct ada_conversation *conversation, bool segment)
 		status = -EPROTO;
 	else if (segment && (message->flags & ADA_WELCOME_RECORD)) {
 		conversation->shm_bytes = message->shm_bytes;
-		if (message->shm_bytes < sizeof(struct ada_shm))
-			status = -EPROTO;
-		else if (!(conversation->shm = segment_map(fd, message->shm_bytes)))
-			status = -ENOMEM;
-		else if (!segment_makes_sense(conversation->shm, message->shm_bytes)) {
-			ada_sys_unmap(conversation->shm, message->shm_bytes);
-			status = -EPROTO;
-		} else {
-			/* Before the pools, and where chunks are small, each touch would make a huge page. */
-			ada_sys_advise(conversation->shm, conversation->shm->index_offset, MADV_NOHUGEPAGE);
-			if (conversation->shm->small_chunks)
-				ada_sys_advise((char *)conversation->shm + conversation->shm->small_offset,
-					       message->shm_bytes - conversation->shm->small_offset, MADV_NOHUGEPAGE);
-		}
+		status = ada_segment_map(fd, message->shm_bytes, &conversation->shm);
 	}
 	if (!status && !segment) {
 		conversation->agent = fd;
@@ -336,7 +224,7 @@ void ada_connect_fail(struct ada_conversation *conversation, int status)
 {
 	struct ada_failed message = { .head = { ADA_MESSAGE_FAILED, sizeof message }, .reason = ada_connect_reason(status) };
 
-	message_send(conversation, &message.head);
+	message_send(conversation->socket, &message.head);
 	conversation_free(conversation);
 }
 
@@ -360,9 +248,8 @@ static long recorder_reach(int socket)
 	return second ? status : 0;
 }
 
-int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, const struct ada_shm *parent)
+static struct ada_hello hello_of(enum ada_hello_kind kind, const struct ada_shm *parent)
 {
-	struct ada_conversation *conversation = ada_sys_map(sizeof *conversation);
 	const struct ada_heir_ticket *ticket = kind == ADA_HELLO_START ? &own_ticket : &ada_heir_none;
 	struct ada_hello hello = { .head = { ADA_MESSAGE_HELLO, sizeof hello },
 				   .wire_version = ADA_WIRE_VERSION,
@@ -373,32 +260,48 @@ int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, cons
 				   .provider = parent ? parent->provider : ticket->provider,
 				   .heir = ticket->heir,
 				   .generation = ticket->generation };
+
+	memcpy(hello.secret, secret, sizeof secret);
+	return hello;
+}
+
+/* A socket that is connected to the recorder, or -errno. */
+static long recorder_call(enum ada_hello_kind kind)
+{
+	long socket = ada_sys4(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0), status;
+
+	if (ada_sys_failed(socket))
+		return socket;
+	timeout_set(socket, SO_SNDTIMEO); /* connect waits by it too */
+	timeout_set(socket, SO_RCVTIMEO);
+	status = recorder_reach(socket);
+	if (kind == ADA_HELLO_START)
+		first_user = ada_sys4(SYS_geteuid, 0, 0, 0, 0);
+	if (!status && !peer_is_recorder(socket))
+		status = -EPERM;
+	if (!status)
+		return socket;
+	ada_sys_close(socket);
+	return status;
+}
+
+int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, const struct ada_shm *parent)
+{
+	struct ada_conversation *conversation = ada_sys_map(sizeof *conversation);
+	struct ada_hello hello = hello_of(kind, parent);
 	long status;
 
 	heard = false;
 	if (!conversation)
 		return -ENOMEM;
-	if (kind != ADA_HELLO_START && ada_presence_gone()) {
-		ada_sys_unmap(conversation, sizeof *conversation);
-		return -ECONNREFUSED;
-	}
-	status = ada_sys4(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0);
+	status = kind != ADA_HELLO_START && ada_presence_gone() ? -ECONNREFUSED : recorder_call(kind);
 	if (ada_sys_failed(status)) {
 		ada_sys_unmap(conversation, sizeof *conversation);
 		return status;
 	}
 	conversation->socket = status;
-	timeout_set(conversation->socket, SO_SNDTIMEO); /* connect waits by it too */
-	timeout_set(conversation->socket, SO_RCVTIMEO);
 	conversation->agent = -1;
-	memcpy(hello.secret, secret, sizeof secret);
-	status = recorder_reach(conversation->socket);
-	if (kind == ADA_HELLO_START)
-		first_user = ada_sys4(SYS_geteuid, 0, 0, 0, 0);
-	if (!status && !peer_is_recorder(conversation->socket))
-		status = -EPERM;
-	if (!status)
-		status = message_send(conversation, &hello.head);
+	status = message_send(conversation->socket, &hello.head);
 	heard = !status;
 	if (!status)
 		status = welcome(conversation, kind == ADA_HELLO_START || kind == ADA_HELLO_FORK);
@@ -410,6 +313,22 @@ int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, cons
 		return status;
 	*result = conversation;
 	return 0;
+}
+
+int ada_connect_tell(const struct ada_shm *own, const struct ada_shm *parent)
+{
+	struct ada_hello hello = hello_of(ADA_HELLO_FORK, parent);
+	struct ada_done done = { .head = { ADA_MESSAGE_DONE, sizeof done } };
+	long socket = recorder_call(ADA_HELLO_FORK), status;
+
+	if (ada_sys_failed(socket))
+		return socket;
+	hello.ready = own->ready.number;
+	status = message_send(socket, &hello.head);
+	if (!status)
+		message_send(socket, &done.head);
+	ada_sys_close(socket);
+	return status;
 }
 
 struct ada_shm *ada_connect_segment(const struct ada_conversation *conversation, uint64_t *bytes)
@@ -428,7 +347,7 @@ int ada_connect_module(struct ada_conversation *conversation, uint32_t id, uint3
 {
 	struct ada_module_message message = { .head = { ADA_MESSAGE_MODULE, sizeof message }, .module_id = id, .flags = flags };
 	const struct ada_plan_reply *answer = (void *)conversation->message;
-	int fd, status = message_send(conversation, &message.head);
+	int fd, status = message_send(conversation->socket, &message.head);
 
 	*plan = NULL;
 	if (!status)
@@ -440,7 +359,7 @@ int ada_connect_module(struct ada_conversation *conversation, uint32_t id, uint3
 	if (answer->module_id != id || answer->head.bytes - sizeof *answer < answer->filter_bytes)
 		status = -EPROTO;
 	else if (answer->plan_bytes) {
-		*plan = file_holds(fd, answer->plan_bytes) ? ada_sys_map_fd(fd, answer->plan_bytes, PROT_READ, false) : NULL;
+		*plan = ada_file_holds(fd, answer->plan_bytes) ? ada_sys_map_fd(fd, answer->plan_bytes, PROT_READ, false) : NULL;
 		if (!*plan)
 			status = -ENOMEM;
 		else if (!ada_plan_fits(*plan, answer->plan_bytes)) {
@@ -458,14 +377,14 @@ int ada_connect_applied(struct ada_conversation *conversation, uint32_t id)
 {
 	struct ada_applied message = { .head = { ADA_MESSAGE_APPLIED, sizeof message }, .module_id = id };
 
-	return message_send(conversation, &message.head);
+	return message_send(conversation->socket, &message.head);
 }
 
 int ada_connect_unload(struct ada_conversation *conversation, uint32_t id)
 {
 	struct ada_unload message = { .head = { ADA_MESSAGE_UNLOAD, sizeof message }, .module_id = id };
 
-	return message_send(conversation, &message.head);
+	return message_send(conversation->socket, &message.head);
 }
 
 int ada_connect_agent(void)
@@ -485,6 +404,6 @@ void ada_connect_end(struct ada_conversation *conversation)
 {
 	struct ada_done message = { .head = { ADA_MESSAGE_DONE, sizeof message } };
 
-	message_send(conversation, &message.head);
+	message_send(conversation->socket, &message.head);
 	conversation_free(conversation);
 }

@@ -26,9 +26,9 @@ bool ada_plan_fits(const struct ada_plan_header *plan, uint64_t bytes)
 	       table_fits(plan->relocs_offset, plan->reloc_count, sizeof(struct ada_plan_reloc), bytes) &&
 	       table_fits(plan->imports_offset, plan->import_count, sizeof(struct ada_plan_import), bytes) &&
 	       table_fits(plan->origins_offset, plan->origin_count, sizeof(struct ada_plan_origin), bytes) && origins_end(plan) &&
-	       plan->bodies_offset <= bytes && plan->bodies_bytes <= bytes - plan->bodies_offset && plan->strings_offset < bytes &&
-	       plan->strings_bytes && plan->strings_bytes <= bytes - plan->strings_offset &&
-	       !base[plan->strings_offset + plan->strings_bytes - 1];
+	       table_fits(plan->calls_offset, plan->call_count, sizeof(struct ada_plan_call), bytes) && plan->bodies_offset <= bytes &&
+	       plan->bodies_bytes <= bytes - plan->bodies_offset && plan->strings_offset < bytes && plan->strings_bytes &&
+	       plan->strings_bytes <= bytes - plan->strings_offset && !base[plan->strings_offset + plan->strings_bytes - 1];
 }
 
 const struct ada_plan_function *ada_plan_function_at(const struct ada_plan_header *plan, uint32_t number)

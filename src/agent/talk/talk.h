@@ -19,6 +19,8 @@ int ada_connect_module(struct ada_conversation *conversation, uint32_t id, uint3
 		       const struct ada_plan_header **plan, const uint8_t **filter);
 int ada_connect_applied(struct ada_conversation *conversation, uint32_t id);
 int ada_connect_unload(struct ada_conversation *conversation, uint32_t id);
+/* Says HELLO and DONE for a fork's child that has taken the segment `own`, and waits for no answer. 0 or -errno: the recorder knows nothing. */
+int ada_connect_tell(const struct ada_shm *own, const struct ada_shm *parent);
 void ada_connect_end(struct ada_conversation *conversation);		  /* DONE, and closes */
 void ada_connect_fail(struct ada_conversation *conversation, int status); /* FAILED, and closes */
 bool ada_connect_was_heard(void);		 /* the last ada_connect said HELLO, so the recorder knows of this process */
@@ -27,6 +29,17 @@ bool ada_connect_set_path(const char *path);	 /* the socket's path; false: too l
 void ada_connect_set_secret(const uint8_t secret[ADA_SECRET_BYTES]);
 int ada_connect_agent(void);					   /* a descriptor of the agent's file, close-on-exec; or -errno */
 void ada_connect_set_ticket(const struct ada_heir_ticket *ticket); /* the ticket that this image was given */
+
+/* --- segment.c --- */
+bool ada_file_holds(int fd, uint64_t bytes); /* a file shorter than announced would mean a SIGBUS in the program */
+/* Maps a segment of so many bytes. 0, -ENOMEM, or -EPROTO: its header makes no sense. */
+int ada_segment_map(int fd, uint64_t bytes, struct ada_shm **shm);
+
+/* --- ready.c: segments that lie ready (abi/ready.h) --- */
+/* Takes one for this process, a child of the one with the segment `parent`, whose rules it then has. NULL: there is none, or none that
+ * would do: the recorder is to be asked. */
+struct ada_shm *ada_ready_take(const struct ada_shm *parent, uint64_t *bytes);
+void ada_ready_leave(struct ada_shm *shm, uint64_t bytes); /* it is of no use after all */
 
 /* --- plan.c --- */
 const struct ada_plan_function *ada_plan_function_at(const struct ada_plan_header *plan, uint32_t number);

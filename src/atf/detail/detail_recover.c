@@ -41,10 +41,11 @@ struct recovery {
 static const struct ada_event *event_of(const struct atf_index *index, const struct atf_detail *record)
 {
 	const struct ada_event *event;
+	uint64_t run;
 
 	if (record->index_seq >= atf_index_count(index))
 		return NULL;
-	event = &atf_index_events(index)[record->index_seq];
+	event = atf_index_run(index, record->index_seq, &run);
 	return event->timestamp_ns == record->timestamp_ns && event->function_id == record->function_id &&
 			       event->detail_seq != ADA_NO_DETAIL ?
 		       event :
@@ -246,8 +247,11 @@ static struct atf_index *open_index(const char *detail_path)
 	struct atf_index *index = NULL;
 	char path[PATH_MAX];
 
-	if (atf_lane_path(path, sizeof path, detail_path, "detail", "index"))
-		atf_index_open(&index, path, NULL);
+	if (!atf_lane_path(path, sizeof path, detail_path, "detail", "index"))
+		return NULL;
+	if (access(path, F_OK)) /* .atf -> .atp */
+		path[strlen(path) - 1] = 'p';
+	atf_index_open(&index, path, NULL);
 	return index;
 }
 

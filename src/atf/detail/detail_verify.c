@@ -171,12 +171,13 @@ static bool kinds_match(uint16_t event_type, uint32_t event_kind)
 static void match_record(struct match *match, const struct atf_index *index, const struct atf_detail *record, uint64_t here)
 {
 	const struct ada_event *event;
+	uint64_t run;
 
 	if (record->index_seq >= index->layout.count) {
 		atf_count_first(&match->missing, here);
 		return;
 	}
-	event = &index->events[record->index_seq];
+	event = atf_index_run(index, record->index_seq, &run);
 	if (event->timestamp_ns != record->timestamp_ns || event->function_id != record->function_id ||
 	    !kinds_match(record->event_type, event->event_kind))
 		atf_count_first(&match->strangers, here);
@@ -191,10 +192,10 @@ static void match_window(struct match *match, const struct atf_detail_file *file
 {
 	bool exact = window->window_id != UINT32_MAX;
 	struct atf_detail record;
-	uint64_t i;
+	uint64_t i, run;
 
 	for (i = atf_index_lower_bound(index, window->start_ns); i < index->layout.count; i++) {
-		const struct ada_event *event = &index->events[i];
+		const struct ada_event *event = atf_index_run(index, i, &run);
 
 		if (event->timestamp_ns > window->end_ns)
 			break;

@@ -155,9 +155,13 @@ static int writer_end(struct atf_detail_writer *writer, bool finish)
 		return atf_stream_fail(stream, 0);
 	if (last && !last->event_count)
 		writer->window_count--;
-	if (finish && !stream->error)
-		stream->error = atf_detail_finish(stream->fd, &writer->header, &writer->summary, writer->offsets, writer->windows,
-						  writer->window_count);
+	if (finish && !stream->error) {
+		status = atf_detail_finish(stream->fd, &writer->header, &writer->summary, writer->offsets, writer->windows,
+					   writer->window_count);
+		if (atf_stream_later(stream, status))
+			return -ATF_ERROR_SYSTEM;
+		stream->error = status;
+	}
 	status = atf_stream_close(stream, finish);
 	free(writer->offsets);
 	free(writer->windows);

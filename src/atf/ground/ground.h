@@ -18,6 +18,18 @@ void atf_say(struct atf_message *message, const char *format, ...) __attribute__
 void atf_say_of(struct atf_message *message, const char *path, const char *reason);
 int atf_fail_of(struct atf_message *message, const char *path, enum atf_error error, const char *reason);
 
+/* Header and footer of an index file as they belong to `count` events with this CRC. */
+struct atf_summary {
+	uint64_t count;
+	uint64_t time_start_ns, time_end_ns;
+	uint32_t checksum;
+};
+void atf_header_start(AtfIndexHeader *header, uint32_t thread_id, uint8_t arch);
+void atf_header_finish(AtfIndexHeader *header, const struct atf_summary *summary);
+void atf_footer_fill(AtfIndexFooter *footer, const struct atf_summary *summary);
+/* Writes the footer, then the header, so that a header that names a footer is never older than that footer. 0 or -errno. */
+int atf_finish(int fd, const AtfIndexHeader *header, const struct atf_summary *summary);
+
 /* A file in memory, as it was when it was mapped: map.c. */
 struct atf_mapping {
 	const uint8_t *bytes;

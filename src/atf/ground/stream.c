@@ -16,7 +16,7 @@ int atf_stream_fail(struct atf_stream *stream, int error)
 {
 	if (!stream->error)
 		stream->error = error;
-	errno = -stream->error;
+	errno = stream->error ? -stream->error : EAGAIN;
 	return -ATF_ERROR_SYSTEM;
 }
 
@@ -92,7 +92,7 @@ static bool is_in_flight(const struct atf_stream *stream)
 	return false;
 }
 
-/* A free slot, after waiting for one if need be; NULL: stream->error says why. */
+/* A free slot, after waiting for one if need be; NULL: stream->error says why, or the sink has none soon. */
 static struct atf_slot *slot_take(struct atf_stream *stream)
 {
 	for (;;) {
@@ -104,7 +104,7 @@ static struct atf_slot *slot_take(struct atf_stream *stream)
 				return &stream->slots[i];
 		status = stream->sink->wait(stream->sink, stream->fd);
 		if (status < 0) {
-			atf_stream_fail(stream, status);
+			atf_stream_fail(stream, status == -EAGAIN ? 0 : status);
 			return NULL;
 		}
 	}
@@ -151,10 +151,8 @@ static int submit(struct atf_stream *stream)
 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
-int atf_stream_reserve(struct atf_stream *stream, uint8_t **place, size_t *room)
+static int place_take(struct atf_stream *stream, uint8_t **place, size_t *room)
 {
-	if (stream->error)
-		return atf_stream_fail(stream, 0);
 	if (!stream->filling) {
 		stream->filling = buffer_take(stream);
 		if (!stream->filling)
@@ -168,6 +166,13 @@ int atf_stream_reserve(struct atf_stream *stream, uint8_t **place, size_t *room)
 	*place = stream->filling->bytes + stream->used;
 	*room = stream->filling->size - stream->used;
 	return 0;
+}
+
+int atf_stream_reserve(struct atf_stream *stream, uint8_t **place, size_t *room)
+{
+	if (stream->error || !slot_take(stream)) /* a slot for the block that the commit may fill */
+		return atf_stream_fail(stream, 0);
+	return place_take(stream, place, room);
 }
 
 int atf_stream_commit(struct atf_stream *stream, size_t length)
@@ -194,7 +199,7 @@ int atf_stream_append(struct atf_stream *stream, const void *bytes, size_t lengt
 	while (length) {
 		uint8_t *place;
 		size_t room;
-		int status = atf_stream_reserve(stream, &place, &room);
+		int status = stream->error ? atf_stream_fail(stream, 0) : place_take(stream, &place, &room);
 
 		if (status)
 			return status;
@@ -253,12 +258,13 @@ int atf_stream_open(struct atf_stream *stream, const char *path, struct atf_sink
 
 bool atf_stream_settle(struct atf_stream *stream)
 {
-	atf_stream_flush(stream); /* a failure stays in stream->error */
+	if (atf_stream_flush(stream) && !stream->error) /* a failure stays in stream->error */
+		return false;
 	while (is_in_flight(stream)) {
 		int status = stream->sink->wait(stream->sink, stream->fd);
 
 		if (status < 0) {
-			atf_stream_fail(stream, status);
+			atf_stream_fail(stream, status == -EAGAIN ? 0 : status);
 			return false;
 		}
 	}
@@ -291,6 +297,14 @@ int atf_stream_wake(struct atf_stream *stream, const char *path)
 	flock(fd, LOCK_EX | LOCK_NB);
 	stream->fd = fd;
 	return 0;
+}
+
+bool atf_stream_later(const struct atf_stream *stream, int error)
+{
+	if (!error || !stream->sink->later || !stream->sink->later(stream->sink, error))
+		return false;
+	errno = EAGAIN;
+	return true;
 }
 
 int atf_stream_close(struct atf_stream *stream, bool sync)

@@ -8,7 +8,8 @@
  *   buffer 2  spare          one stays allocated, further ones are freed; one of the sink's goes back at once
  *
  * With all slots in flight the stream waits for the sink: that bounds the memory of a thread that outruns the disk.
- * Functions return 0 or an -ATF_ERROR; once a write has failed, that error is what all of them return.
+ * Functions return 0 or an -ATF_ERROR; once a write has failed, that error is what all of them return. EAGAIN is none: the sink can't take
+ * anything soon (struct atf_sink), the call has changed nothing, and the stream goes on.
  */
 #ifndef ADA_ATF_STREAM_H
 #define ADA_ATF_STREAM_H
@@ -48,17 +49,19 @@ struct atf_stream {
 
 /* Creates the file with its header, which is also the beginning of block 0. The lock tells recovery that the file has a writer. */
 int atf_stream_open(struct atf_stream *stream, const char *path, struct atf_sink *sink, size_t block_bytes, const void *header);
-int atf_stream_fail(struct atf_stream *stream, int error); /* error: -errno, or 0 for the one there is */
-/* The place of the next bytes: *room of them, at least 1, contiguous. The bytes count once they are committed. */
+int atf_stream_fail(struct atf_stream *stream, int error); /* error: -errno, or 0 for the one there is, or EAGAIN where there is none */
+/* The place of the next bytes: *room of them, at least 1, contiguous. The bytes count once they are committed: in one commit, or one
+ * append that is smaller than a block. */
 int atf_stream_reserve(struct atf_stream *stream, uint8_t **place, size_t *room);
 int atf_stream_commit(struct atf_stream *stream, size_t length);
 int atf_stream_append(struct atf_stream *stream, const void *bytes, size_t length);
 int atf_stream_flush(struct atf_stream *stream);
-/* Flushes and waits for the sink. False where the sink broke with blocks in flight: the stream's memory stays the sink's. */
+/* Flushes and waits for the sink. False where the sink broke with blocks in flight: the stream's memory stays the sink's; or for EAGAIN. */
 bool atf_stream_settle(struct atf_stream *stream);
 /* Settles and closes the descriptor, which is -1 until the file is opened again. */
 int atf_stream_rest(struct atf_stream *stream);
 int atf_stream_wake(struct atf_stream *stream, const char *path);
+bool atf_stream_later(const struct atf_stream *stream, int error); /* the file's end couldn't be written, but may be later: EAGAIN */
 /* Closes what was settled; durable if asked and nothing failed. 0 or the first -errno of all. */
 int atf_stream_close(struct atf_stream *stream, bool sync);
 

@@ -21,10 +21,41 @@ static int index_new(struct atf_index **index_out, const struct atf_layout *layo
 	return 0;
 }
 
+/* Of a packed file, as if its bytes were those of the plain one. */
+static int packed_open(struct atf_index *index, const void *bytes, uint64_t size, struct atf_message *message)
+{
+	const struct atf_packed_layout *packed;
+	int status = atf_packed_open(&index->packed, bytes, size, message);
+
+	if (status)
+		return status;
+	packed = atf_packed_layout(index->packed);
+	index->layout = (struct atf_layout){
+		.header = packed->header,
+		.footer = packed->footer,
+		.count = packed->count,
+		.completeness = packed->completeness,
+		.footer_offset = packed->footer.magic[0] ? ATF_EVENTS_OFFSET + packed->count * sizeof(struct ada_event) : 0,
+		.size = size,
+	};
+	return 0;
+}
+
 int atf_index_open_bytes(struct atf_index **index, const void *bytes, size_t size, struct atf_message *message)
 {
 	struct atf_layout layout;
-	int status = atf_layout_read(&layout, bytes, size, message);
+	int status;
+
+	if (atf_packed_is(bytes, size)) {
+		*index = calloc(1, sizeof **index);
+		status = *index ? packed_open(*index, bytes, size, message) : atf_fail(message, ATF_ERROR_MEMORY, "out of memory");
+		if (status) {
+			free(*index);
+			*index = NULL;
+		}
+		return status;
+	}
+	status = atf_layout_read(&layout, bytes, size, message);
 
 	*index = NULL;
 	return status ? status : index_new(index, &layout, bytes, message);
@@ -65,25 +96,32 @@ static int open_mapping(struct atf_index **index, int fd, uint64_t size, struct 
 /* Of thousands of threads most did little: mapping, touching and unmapping a page costs several times what reading the page does. */
 static int open_small(struct atf_index **index_out, int fd, uint64_t size, struct atf_message *message)
 {
+	struct atf_layout layout = { 0 };
 	struct atf_index *index;
-	struct atf_layout layout;
 	uint8_t bytes[SMALL_BYTES];
 	int status;
 
 	/* The file shrinks right now, or its disk fails: the mapping tells whoever reads it. */
 	if (pread(fd, bytes, size, 0) != (ssize_t)size)
 		return open_mapping(index_out, fd, size, message);
-	status = atf_layout_read(&layout, bytes, size, message);
+	status = atf_packed_is(bytes, size) ? 0 : atf_layout_read(&layout, bytes, size, message);
 	if (status)
 		return status;
 	index = calloc(1, sizeof *index + size);
 	if (!index)
 		return atf_fail(message, ATF_ERROR_MEMORY, "out of memory");
 	memcpy(index->copy, bytes, size);
-	index->layout = layout;
-	index->events = (const struct ada_event *)((const uint8_t *)index->copy + ATF_EVENTS_OFFSET);
-	*index_out = index;
-	return 0;
+	if (atf_packed_is(bytes, size)) {
+		status = packed_open(index, index->copy, size, message);
+	} else {
+		index->layout = layout;
+		index->events = (const struct ada_event *)((const uint8_t *)index->copy + ATF_EVENTS_OFFSET);
+	}
+	if (status)
+		free(index);
+	else
+		*index_out = index;
+	return status;
 }
 
 /* A file that its writer finishes right now has a header that is newer than the size we saw: then look again. */
@@ -120,6 +158,7 @@ void atf_index_close(struct atf_index *index)
 {
 	if (!index)
 		return;
+	atf_packed_close(index->packed);
 	atf_unmap(&index->mapping);
 	free(index);
 }
@@ -141,14 +180,56 @@ uint64_t atf_index_count(const struct atf_index *index)
 
 const struct ada_event *atf_index_events(const struct atf_index *index)
 {
-	return index->events;
+	return index->packed ? atf_packed_all(index->packed) : index->events;
+}
+
+const struct ada_event *atf_index_run(const struct atf_index *index, uint64_t index_seq, uint64_t *count)
+{
+	/* What can't be read is lost, here for want of memory. */
+	static const struct ada_event lost = { 0, 1, 0, ADA_EVENT_LOST, 0, ADA_NO_DETAIL };
+	const struct ada_event *events;
+
+	*count = index->layout.count - index_seq;
+	if (!index->packed)
+		return index->events + index_seq;
+	events = atf_packed_run(index->packed, index_seq, count);
+	if (events)
+		return events;
+	*count = 1;
+	return &lost;
+}
+
+void atf_index_release(const struct atf_index *index, uint64_t from, uint64_t to)
+{
+	if (index->packed)
+		atf_packed_release(index->packed, from, to);
+	else
+		atf_unneed(&index->mapping, index->events + from, index->events + to);
+}
+
+bool atf_index_walk(const struct atf_index *index, struct atf_packed_walk *walk, uint64_t index_seq, uint64_t most)
+{
+	return index->packed && atf_packed_walk_open(walk, index->packed, index_seq, most);
+}
+
+int atf_index_open_calls(const struct atf_index *index, uint64_t index_seq, struct atf_packed_open_calls *open)
+{
+	*open = (struct atf_packed_open_calls){};
+	return index->packed ? atf_packed_open_calls(index->packed, index_seq, open) : -ATF_ERROR_INVALID;
+}
+
+bool atf_index_maps(const struct atf_index *index, uintptr_t address)
+{
+	return address - (uintptr_t)index->mapping.bytes < index->mapping.size;
 }
 
 int atf_index_get(const struct atf_index *index, uint64_t index_seq, struct ada_event *event)
 {
+	uint64_t count;
+
 	if (index_seq >= index->layout.count)
 		return -ATF_ERROR_RANGE;
-	*event = index->events[index_seq];
+	*event = *atf_index_run(index, index_seq, &count);
 	return 0;
 }
 
@@ -161,6 +242,20 @@ static void forget_around(const struct atf_index *index, uint64_t first, uint64_
 	atf_unneed(&index->mapping, index->events + from, index->events + to);
 }
 
+/* Times don't fall in a packed file, and each of its events was written. */
+static uint64_t packed_lower_bound(const struct atf_index *index, uint64_t ns)
+{
+	const struct atf_packed_layout *layout = atf_packed_layout(index->packed);
+	uint64_t block = ada_array_below(&layout->entries, first_ns, ns), first, count;
+	const struct ada_event *events;
+
+	if (!block)
+		return 0;
+	first = layout->entries.items[block - 1].first_seq;
+	events = atf_index_run(index, first, &count);
+	return first + ada_first_not(i, 0, count, events[i].timestamp_ns < ns);
+}
+
 /* A record that a crash left unwritten (kind 0) has no time of its own: it counts with the next record's time. A crash leaves at most
  * what a writer has in flight, which is less than HOLE_MAX.
  */
@@ -168,6 +263,8 @@ uint64_t atf_index_lower_bound(const struct atf_index *index, uint64_t ns)
 {
 	uint64_t low = 0, high = index->layout.count;
 
+	if (index->packed)
+		return packed_lower_bound(index, ns);
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2, written = middle, span = high - low;
 

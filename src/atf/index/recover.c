@@ -85,6 +85,35 @@ static int recover_file(int fd, const struct atf_index *index, bool has_detail, 
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
+int atf_index_name_detail(int fd)
+{
+	uint32_t flags;
+	char magic[4];
+
+	if (pread(fd, magic, sizeof magic, 0) != sizeof magic ||
+	    pread(fd, &flags, sizeof flags, offsetof(AtfIndexHeader, flags)) != sizeof flags)
+		return -EIO;
+	flags |= ATF_FLAG_HAS_DETAIL;
+	return atf_packed_is((const uint8_t *)magic, sizeof magic) ?
+		       atf_pack_name_detail(fd) :
+		       ada_file_write_at(fd, &flags, sizeof flags, offsetof(AtfIndexHeader, flags));
+}
+
+/* Whoever made the detail file was killed before the header named it. */
+static int name_detail(int fd, struct atf_message *message)
+{
+	int status = atf_index_name_detail(fd);
+
+	if (!status && fsync(fd) < 0)
+		status = -errno;
+	if (!status) {
+		atf_say(message, "complete, and the header names its detail file now");
+		return 0;
+	}
+	errno = -status;
+	return atf_fail(message, ATF_ERROR_SYSTEM, "%s", strerror(errno));
+}
+
 static int recover_open(int fd, const char *path, const void *context, struct atf_message *message)
 {
 	struct atf_index *index;
@@ -95,10 +124,20 @@ static int recover_open(int fd, const char *path, const void *context, struct at
 	if (status)
 		return status;
 	count = index->layout.count;
-	if (index->layout.completeness == ATF_COMPLETE) {
+	if (index->layout.completeness == ATF_COMPLETE && !(index->layout.header.flags & ATF_FLAG_HAS_DETAIL) &&
+	    atf_has_detail_file(path)) {
+		status = name_detail(fd, message);
+	} else if (index->layout.completeness == ATF_COMPLETE) {
 		atf_say(message, "complete, nothing to do");
 	} else if (index->layout.completeness == ATF_DAMAGED) {
 		status = -ATF_ERROR_CORRUPT; /* and the message says how */
+	} else if (index->packed) {
+		status = atf_index_recover_packed(fd, path, index, &lost, message);
+		if (!status && lost)
+			atf_say(message, "recovered %" PRIu64 " events; %" PRIu64 " more were in blocks that are damaged", count - lost,
+				lost);
+		else if (!status)
+			atf_say(message, "recovered %" PRIu64 " events", count);
 	} else if ((status = recover_file(fd, index, atf_has_detail_file(path), &lost)) == -EBADMSG) {
 		status = atf_fail(message, ATF_ERROR_CORRUPT, "damaged: the events do not have the footer's CRC32");
 	} else if (status) {

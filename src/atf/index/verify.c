@@ -19,6 +19,8 @@ struct scan {
 	struct atf_first unknown;   /* kinds of a later version */
 	uint64_t lost_marks, lost;  /* LOST events, and what they stand for */
 	struct atf_first jumps;	    /* depths that don't follow from the event before */
+	uint64_t first_ns, last_ns;
+	struct ada_event before; /* the last call or end; kind 0: none that the next one must follow on */
 	uint32_t checksum;
 };
 
@@ -63,7 +65,7 @@ static void scan_event(struct scan *scan, const struct ada_event *event, uint64_
 {
 	if (!event->event_kind)
 		atf_count_first(&scan->holes, here);
-	else if (event->event_kind > ADA_EVENT_LOST)
+	else if (event->event_kind >= ADA_EVENT_KINDS)
 		atf_count_first(&scan->unknown, here);
 	if (event->event_kind == ADA_EVENT_LOST) {
 		scan->lost_marks++;
@@ -73,26 +75,41 @@ static void scan_event(struct scan *scan, const struct ada_event *event, uint64_
 		atf_count_first(&scan->strangers, here);
 }
 
-static void scan_events(struct scan *scan, const struct atf_index *index)
+/* One after another; `before` is the last call or end. */
+static void scan_run(struct scan *scan, const struct atf_index *index, const struct ada_event *events, uint64_t count, uint64_t first)
 {
-	const struct ada_event *events = index->events, *before = NULL;
-	uint64_t i, batch = 1024, count = index->layout.count;
+	uint64_t i, batch = 1024;
 
 	for (i = 0; i < count; i++) {
 		const struct ada_event *event = &events[i];
 
 		if (i % batch == 0)
 			scan->checksum = libdeflate_crc32(scan->checksum, event, (count - i < batch ? count - i : batch) * sizeof *event);
-		scan_event(scan, event, i, index->layout.header.thread_id);
-		if (i && event->timestamp_ns < events[i - 1].timestamp_ns)
-			atf_count_first(&scan->falls, i);
+		scan_event(scan, event, first + i, index->layout.header.thread_id);
+		if (first + i && event->timestamp_ns < scan->last_ns)
+			atf_count_first(&scan->falls, first + i);
+		scan->last_ns = event->timestamp_ns;
+		if (!first && !i)
+			scan->first_ns = event->timestamp_ns;
 		if (is_call_or_end(event)) {
-			if (before && !depth_follows(before, event))
-				atf_count_first(&scan->jumps, i);
-			before = event;
+			if (scan->before.event_kind && !depth_follows(&scan->before, event))
+				atf_count_first(&scan->jumps, first + i);
+			scan->before = *event;
 		} else if (event->event_kind <= ADA_EVENT_LOST) {
-			before = NULL; /* what is lost may have been calls; an unknown kind is no call */
+			scan->before.event_kind = 0; /* what is lost may have been calls; an unknown kind is no call */
 		}
+	}
+}
+
+static void scan_events(struct scan *scan, const struct atf_index *index)
+{
+	uint64_t at = 0, count;
+
+	while (at < index->layout.count) {
+		const struct ada_event *events = atf_index_run(index, at, &count);
+
+		scan_run(scan, index, events, count, at);
+		at += count;
 	}
 }
 
@@ -135,16 +152,11 @@ static void check_footer(struct atf_verify *verify, const struct atf_index *inde
 {
 	const struct atf_layout *layout = &index->layout;
 	const AtfIndexFooter *footer = &layout->footer;
-	uint64_t first_ns = 0, last_ns = 0;
 
 	atf_report(verify, "size", layout->completeness == ATF_COMPLETE, "%s", incomplete->text);
 	if (!layout->footer_offset)
 		return;
-	if (layout->count) {
-		first_ns = index->events[0].timestamp_ns;
-		last_ns = index->events[layout->count - 1].timestamp_ns;
-	}
-	if (footer->time_start_ns != first_ns || footer->time_end_ns != last_ns)
+	if (footer->time_start_ns != scan->first_ns || footer->time_end_ns != scan->last_ns)
 		atf_report(verify, "footer", false, "time range is not that of the first and last event");
 	else if (!atf_is_zero(footer->reserved, sizeof footer->reserved))
 		atf_report(verify, "footer", false, "reserved bytes are not zero");
@@ -180,6 +192,16 @@ static void check_events(struct atf_verify *verify, const struct scan *scan)
 		atf_report(verify, "depths", true, "%s", "");
 }
 
+static void check_blocks(struct atf_verify *verify, const struct atf_index *index)
+{
+	uint64_t damaged = index->packed ? atf_packed_damaged(index->packed) : 0;
+
+	if (damaged)
+		atf_report(verify, "blocks", false, "%" PRIu64 " events are in blocks that are damaged or missing", damaged);
+	else if (index->packed)
+		atf_report(verify, "blocks", true, "%s", "");
+}
+
 static int verify_index(const struct atf_index *index, const struct atf_message *incomplete, bool detail_exists, atf_finding *found,
 			void *context)
 {
@@ -191,6 +213,7 @@ static int verify_index(const struct atf_index *index, const struct atf_message 
 	check_detail(&verify, index, detail_exists);
 	check_footer(&verify, index, incomplete, &scan);
 	check_events(&verify, &scan);
+	check_blocks(&verify, index);
 	return verify.failed;
 }
 
@@ -210,8 +233,14 @@ bool atf_lane_path(char *path, size_t size, const char *other, const char *from,
 bool atf_has_detail_file(const char *path)
 {
 	char detail[PATH_MAX];
+	size_t length;
 
-	return atf_lane_path(detail, sizeof detail, path, "index", "detail") && access(detail, F_OK) == 0;
+	if (!atf_lane_path(detail, sizeof detail, path, "index", "detail"))
+		return false;
+	length = strlen(detail);
+	if (length > 4 && !strcmp(detail + length - 4, ".atp"))
+		detail[length - 1] = 'f';
+	return access(detail, F_OK) == 0;
 }
 
 int atf_index_verify(const char *path, atf_finding *found, void *context)

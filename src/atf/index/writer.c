@@ -157,8 +157,12 @@ static int writer_end(struct atf_index_writer *writer, bool finish)
 
 	if (!atf_stream_settle(stream))
 		return atf_stream_fail(stream, 0);
-	if (finish && !stream->error)
-		stream->error = atf_finish(stream->fd, &writer->header, &writer->summary);
+	if (finish && !stream->error) {
+		status = atf_finish(stream->fd, &writer->header, &writer->summary);
+		if (atf_stream_later(stream, status))
+			return -ATF_ERROR_SYSTEM;
+		stream->error = status;
+	}
 	status = atf_stream_close(stream, finish);
 	free(writer);
 	return atf_system(status);

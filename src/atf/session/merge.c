@@ -16,9 +16,8 @@
 struct cursor {
 	const struct ada_event *event; /* at `position` */
 	uint64_t position, end;	       /* in the thread */
-	uint64_t segment_end;	       /* events lie contiguous up to here */
+	uint64_t run_end;	       /* events lie contiguous up to here */
 	uint64_t release_at;	       /* position */
-	uint32_t segment;	       /* the one behind it */
 };
 
 struct entry {
@@ -58,16 +57,14 @@ static void heap_sink(struct atf_merge *merge, size_t hole)
 	merge->heap[hole] = entry;
 }
 
-/* Looks up the segment that `position` lies in. */
+/* Looks up the events that lie side by side from `position` on. Of packed blocks the one just left stays: its last event may be in use. */
 static void cursor_find(const struct atf_merge *merge, struct cursor *cursor)
 {
 	const struct atf_thread *thread = merge->threads[cursor - merge->cursors];
 
-	while (cursor->segment_end <= cursor->position) {
-		cursor->segment_end += atf_index_count(atf_thread_segment(thread, cursor->segment));
-		cursor->segment++;
-	}
-	cursor->event = atf_thread_get(thread, cursor->position);
+	atf_thread_release(thread, 0, cursor->position);
+	cursor->event = atf_thread_run(thread, cursor->position, &cursor->run_end);
+	cursor->run_end += cursor->position;
 }
 
 /* The page that the last release ended in was not whole then. */
@@ -132,7 +129,7 @@ bool atf_merge_next(struct atf_merge *merge, size_t *thread, uint64_t *position,
 		if (!merge->count)
 			return true;
 	} else {
-		if (top->position < top->segment_end)
+		if (top->position < top->run_end)
 			top->event++;
 		else
 			cursor_find(merge, top);

@@ -1,5 +1,5 @@
 /* A thread: its segments index.atf, index.1.atf, ... as one sequence of events. */
-#include "atf/index/index.h"
+#include "atf/session/thread.h"
 #include "base/array.h"
 
 #include <dirent.h>
@@ -21,51 +21,90 @@ struct segment {
 };
 
 struct atf_thread {
-	uint32_t segment_count;
+	uint32_t segment_count, first_segment;
+	AtfTotalsHeader *totals; /* of the segments before the first one, and all that follows in the file */
 	uint64_t count;
 	char *directory;
 	bool cut; /* segments follow that can't be read */
 	struct segment segments[];
 };
 
-static int segment_path(char *path, size_t size, const char *directory, const char *lane, uint32_t segment)
+static int segment_path(char *path, size_t size, const char *directory, const char *lane, uint32_t segment, const char *end)
 {
 	char number[16] = "";
 	int length;
 
 	if (segment)
 		snprintf(number, sizeof number, "%u.", segment);
-	length = snprintf(path, size, "%s/%s.%satf", directory, lane, number);
+	length = snprintf(path, size, "%s/%s.%s%s", directory, lane, number, end);
 	return length < 0 || (size_t)length >= size ? -ATF_ERROR_RANGE : 0;
 }
 
 int atf_index_path(char *path, size_t size, const char *directory, uint32_t segment)
 {
-	return segment_path(path, size, directory, "index", segment);
+	return segment_path(path, size, directory, "index", segment, "atf");
+}
+
+int atf_packed_path(char *path, size_t size, const char *directory, uint32_t segment)
+{
+	return segment_path(path, size, directory, "index", segment, "atp");
+}
+
+int atf_index_find(char *path, size_t size, const char *directory, uint32_t segment)
+{
+	int status = atf_index_path(path, size, directory, segment);
+
+	/* While a segment is packed or unpacked there may be both, and say the same. */
+	if (status || !access(path, F_OK))
+		return status;
+	status = atf_packed_path(path, size, directory, segment);
+	return status || !access(path, F_OK) ? status : atf_index_path(path, size, directory, segment);
 }
 
 int atf_detail_path(char *path, size_t size, const char *directory, uint32_t segment)
 {
-	return segment_path(path, size, directory, "detail", segment);
+	return segment_path(path, size, directory, "detail", segment, "atf");
 }
 
 /* The segment's number, or -1 where the name is not one's. */
-static int64_t segment_number(const char *name)
+static int64_t segment_number(const char *name, const char *end)
 {
 	char expected[NAME_MAX + 1];
-	unsigned int number;
+	unsigned int number = 0;
 
-	if (!strcmp(name, "index.atf"))
+	snprintf(expected, sizeof expected, "index.%s", end);
+	if (!strcmp(name, expected))
 		return 0;
-	if (sscanf(name, "index.%u.atf", &number) != 1 || !number)
+	if (sscanf(name, "index.%u.", &number) != 1 || !number)
 		return -1;
-	snprintf(expected, sizeof expected, "index.%u.atf", number);
+	snprintf(expected, sizeof expected, "index.%u.%s", number, end);
 	return strcmp(name, expected) ? -1 : (int64_t)number;
 }
 
-/* Counts the segments in the directory: the highest number is *count - 1, or a lower one is missing. Without readdir: its buffer of 32
- * KiB costs more than the few names that there are. */
-static int segments_find(const char *directory, uint32_t *count, struct atf_message *message)
+/* Whether the file counts as a segment: packed ones where the plain one isn't there, too. */
+static bool is_segment(int directory, const char *name)
+{
+	char plain[NAME_MAX + 1];
+
+	if (segment_number(name, "atf") >= 0)
+		return true;
+	if (segment_number(name, "atp") < 0)
+		return false;
+	snprintf(plain, sizeof plain, "%.*satf", (int)strlen(name) - 3, name);
+	return faccessat(directory, plain, F_OK, 0) != 0;
+}
+
+/* The number of a segment's file, of either kind; -1: the name is none's. */
+static int64_t number_of(const char *name)
+{
+	int64_t number = segment_number(name, "atf");
+
+	return number < 0 ? segment_number(name, "atp") : number;
+}
+
+/* Counts the segments in the directory from number `first` on (UINT32_MAX: from the lowest on, which *lowest says): the highest number is
+ * first + *count - 1, or a lower one is missing. Without readdir: its buffer of 32 KiB costs more than the few names that there are. */
+static int segments_find(const char *directory, uint32_t first, uint32_t *lowest, uint32_t *count, struct atf_message *message)
 {
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
 	union {
@@ -75,13 +114,19 @@ static int segments_find(const char *directory, uint32_t *count, struct atf_mess
 	ssize_t length;
 
 	*count = 0;
+	*lowest = UINT32_MAX;
 	if (fd < 0)
 		return atf_fail_of(message, directory, ATF_ERROR_SYSTEM, strerror(errno));
 	while ((length = getdents64(fd, &names, sizeof names)) > 0)
 		for (ssize_t at = 0; at < length;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(names.bytes + at);
 
-			*count += segment_number(entry->d_name) >= 0;
+			if (is_segment(fd, entry->d_name)) {
+				uint32_t number = (uint32_t)number_of(entry->d_name);
+
+				*count += number >= first || first == UINT32_MAX;
+				*lowest = number < *lowest ? number : *lowest;
+			}
 			at += entry->d_reclen;
 		}
 	close(fd);
@@ -96,6 +141,9 @@ static bool is_unwritten(const char *path)
 	return !stat(path, &stat_now) && S_ISREG(stat_now.st_mode) && !stat_now.st_size;
 }
 
+/* Stands for each segment that has gone. */
+static struct atf_index gone = { .layout.completeness = ATF_COMPLETE };
+
 static int thread_open_segments(struct atf_thread *thread, const char *directory, uint32_t count, struct atf_message *message)
 {
 	struct atf_message why_incomplete = { "" };
@@ -103,15 +151,17 @@ static int thread_open_segments(struct atf_thread *thread, const char *directory
 	uint32_t i;
 	int status;
 
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < thread->first_segment; i++)
+		thread->segments[i].index = &gone;
+	for (; i < count; i++) {
 		struct segment *segment = &thread->segments[i];
 
-		if (atf_index_path(path, sizeof path, directory, i))
+		if (atf_index_find(path, sizeof path, directory, i))
 			return atf_fail_of(message, directory, ATF_ERROR_RANGE, "path is too long");
 		status = atf_index_open(&segment->index, path, message);
-		if (status && i && i == count - 1 && is_unwritten(path))
+		if (status && i > thread->first_segment && i == count - 1 && is_unwritten(path))
 			break;
-		if (status && i && status != -ATF_ERROR_MEMORY) {
+		if (status && i > thread->first_segment && status != -ATF_ERROR_MEMORY) {
 			thread->cut = true;
 			return 0;
 		}
@@ -128,8 +178,9 @@ static int thread_open_segments(struct atf_thread *thread, const char *directory
 	return 0;
 }
 
-/* These segments, in so far as they can be read. */
-static int thread_open(struct atf_thread **thread_out, const char *directory, uint32_t count, struct atf_message *message)
+/* The segments from `first` to `count`, in so far as they can be read. Takes the totals, also where it fails. */
+static int thread_open(struct atf_thread **thread_out, const char *directory, AtfTotalsHeader *totals, uint32_t first, uint32_t count,
+		       struct atf_message *message)
 {
 	struct atf_thread *thread = calloc(1, sizeof *thread + count * sizeof *thread->segments);
 	int status;
@@ -137,9 +188,12 @@ static int thread_open(struct atf_thread **thread_out, const char *directory, ui
 	if (thread)
 		thread->directory = strdup(directory);
 	if (!thread || !thread->directory) {
+		free(totals);
 		free(thread);
 		return atf_fail(message, ATF_ERROR_MEMORY, "out of memory");
 	}
+	thread->totals = totals;
+	thread->first_segment = first;
 	status = thread_open_segments(thread, directory, count, message);
 	if (status) {
 		atf_thread_close(thread);
@@ -151,17 +205,25 @@ static int thread_open(struct atf_thread **thread_out, const char *directory, ui
 
 int atf_thread_open(struct atf_thread **thread, const char *directory, struct atf_message *message)
 {
-	uint32_t count;
+	uint32_t first = 0, lowest, count;
+	AtfTotalsHeader *totals;
 	int status;
 
 	*thread = NULL;
 	atf_say(message, "%s", "");
-	status = segments_find(directory, &count, message);
-	if (status)
+	if (atf_totals_read(&totals, directory))
+		first = UINT32_MAX;
+	else if (totals)
+		first = totals->first_segment;
+	status = segments_find(directory, first, &lowest, &count, message);
+	if (!status && !count)
+		status = atf_fail_of(message, directory, ATF_ERROR_NOT_ATF, "holds no index.atf");
+	if (status) {
+		free(totals);
 		return status;
-	if (!count)
-		return atf_fail_of(message, directory, ATF_ERROR_NOT_ATF, "holds no index.atf");
-	return thread_open(thread, directory, count, message);
+	}
+	first = first == UINT32_MAX ? lowest : first;
+	return thread_open(thread, directory, totals, first, first + count, message);
 }
 
 int atf_thread_open_known(struct atf_thread **thread, const char *directory, uint32_t segments, struct atf_message *message)
@@ -170,8 +232,9 @@ int atf_thread_open_known(struct atf_thread **thread, const char *directory, uin
 
 	*thread = NULL;
 	/* There is one more than expected: the caller's number is out of date. */
-	if (segments && !atf_index_path(path, sizeof path, directory, segments) && access(path, F_OK)) {
-		int status = thread_open(thread, directory, segments, message);
+	if (segments && !atf_index_find(path, sizeof path, directory, segments) && access(path, F_OK) &&
+	    !atf_totals_path(path, sizeof path, directory) && access(path, F_OK)) {
+		int status = thread_open(thread, directory, NULL, 0, segments, message);
 
 		if (!status && !(*thread)->cut)
 			return 0;
@@ -189,11 +252,23 @@ void atf_thread_close(struct atf_thread *thread)
 	if (!thread)
 		return;
 	for (i = 0; i < thread->segment_count; i++) {
-		atf_index_close(thread->segments[i].index);
+		if (thread->segments[i].index != &gone)
+			atf_index_close(thread->segments[i].index);
 		atf_detail_close(thread->segments[i].detail);
 	}
+	free(thread->totals);
 	free(thread->directory);
 	free(thread);
+}
+
+const AtfTotalsHeader *atf_thread_totals(const struct atf_thread *thread)
+{
+	return thread->totals;
+}
+
+uint32_t atf_thread_first_segment(const struct atf_thread *thread)
+{
+	return thread->first_segment;
 }
 
 bool atf_thread_is_cut(const struct atf_thread *thread)
@@ -222,16 +297,6 @@ static uint32_t segment_of(const struct atf_thread *thread, uint64_t position)
 	return (uint32_t)ada_first_not(i, 1, thread->segment_count, thread->segments[i].start <= position) - 1;
 }
 
-const struct ada_event *atf_thread_get(const struct atf_thread *thread, uint64_t position)
-{
-	const struct segment *segment;
-
-	if (position >= thread->count)
-		return NULL;
-	segment = &thread->segments[segment_of(thread, position)];
-	return atf_index_events(segment->index) + (position - segment->start);
-}
-
 const struct ada_event *atf_thread_run(const struct atf_thread *thread, uint64_t position, uint64_t *count)
 {
 	const struct segment *segment;
@@ -240,8 +305,32 @@ const struct ada_event *atf_thread_run(const struct atf_thread *thread, uint64_t
 	if (position >= thread->count)
 		return NULL;
 	segment = &thread->segments[segment_of(thread, position)];
-	*count = segment->start + atf_index_count(segment->index) - position;
-	return atf_index_events(segment->index) + (position - segment->start);
+	return atf_index_run(segment->index, position - segment->start, count);
+}
+
+const struct ada_event *atf_thread_get(const struct atf_thread *thread, uint64_t position)
+{
+	uint64_t count;
+
+	return atf_thread_run(thread, position, &count);
+}
+
+bool atf_thread_walk(const struct atf_thread *thread, struct atf_packed_walk *walk, uint64_t position, uint64_t most)
+{
+	const struct segment *segment = &thread->segments[segment_of(thread, position)];
+
+	return atf_index_walk(segment->index, walk, position - segment->start, most);
+}
+
+int atf_thread_open_calls(const struct atf_thread *thread, uint64_t position, struct atf_packed_open_calls *open, uint64_t *from)
+{
+	const struct segment *segment = &thread->segments[segment_of(thread, position)];
+	int status = atf_index_open_calls(segment->index, position - segment->start, open);
+
+	*from = segment->start + open->first_seq;
+	for (size_t i = 0; i < open->frames.count; i++)
+		open->frames.items[i].position += segment->start;
+	return status;
 }
 
 /* A touched page brings others with it: 64 KiB around, or its whole folio, which may reach far back. A release of each piece alone would
@@ -249,20 +338,33 @@ const struct ada_event *atf_thread_run(const struct atf_thread *thread, uint64_t
 #define BEHIND_EVENTS (1u << 16)
 #define AHEAD_EVENTS (1u << 11)
 
+/* Of a mapped file, what lies around as well; of a packed one, no block that isn't whole: its events may be in use. */
+static void release_segment(const struct segment *segment, uint64_t from, uint64_t to)
+{
+	uint64_t count = atf_index_count(segment->index), end = segment->start + count;
+
+	if (!segment->index->packed) {
+		from = from > BEHIND_EVENTS ? from - BEHIND_EVENTS : 0;
+		to = to < end ? to + AHEAD_EVENTS : to;
+	}
+	from = from > segment->start ? from - segment->start : 0;
+	to = to > segment->start ? to - segment->start : 0;
+	if (from < count && from < to)
+		atf_index_release(segment->index, from, to < count ? to : count);
+}
+
 void atf_thread_release(const struct atf_thread *thread, uint64_t from, uint64_t to)
 {
-	from = from > BEHIND_EVENTS ? from - BEHIND_EVENTS : 0;
-	to = to < thread->count ? to + AHEAD_EVENTS : to;
-	to = to < thread->count ? to : thread->count;
-	while (from < to) {
-		const struct segment *segment = &thread->segments[segment_of(thread, from)];
-		uint64_t end = segment->start + atf_index_count(segment->index);
+	uint32_t number;
 
-		end = to < end ? to : end;
-		atf_unneed(&segment->index->mapping, segment->index->events + (from - segment->start),
-			   segment->index->events + (end - segment->start));
-		from = end;
-	}
+	if (from >= to || from >= thread->count)
+		return;
+	/* What lies around may be in the segment before. */
+	number = segment_of(thread, from);
+	if (number && from - thread->segments[number].start < BEHIND_EVENTS)
+		number--;
+	for (; number < thread->segment_count && thread->segments[number].start < to; number++)
+		release_segment(&thread->segments[number], from, to);
 }
 
 /* Segments are few and each is in order: the first that has an answer has it. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "base/fault.h"
 #include "base/output.h"
+#include "trigger/trigger.h"
 
 int ada_answer_fail(const char *command, const struct ada_error *error)
 {
@@ -35,13 +36,9 @@ static const struct ada_thread *thread_at(const struct ada_session *session, uin
 	for (size_t i = 0; i < session->threads.count; i++) {
 		const struct ada_thread *thread = &session->threads.items[i];
 
-		for (uint32_t j = 0; thread->events && j < atf_thread_segments(thread->events); j++) {
-			const struct atf_index *index = atf_thread_segment(thread->events, j);
-			uintptr_t begin = (uintptr_t)atf_index_events(index);
-
-			if (address >= begin && address - begin < atf_index_count(index) * sizeof(struct ada_event))
+		for (uint32_t j = 0; thread->events && j < atf_thread_segments(thread->events); j++)
+			if (atf_index_maps(atf_thread_segment(thread->events, j), address))
 				return thread;
-		}
 	}
 	return NULL;
 }
@@ -60,29 +57,66 @@ int ada_answer_fault(const char *command, const struct ada_session *session)
 	return ADA_EXIT_FAILED;
 }
 
-static bool means(struct ada_module *module, const char *pattern)
+static bool means_any(const struct ada_session *session, const struct ada_pattern *pattern)
 {
-	char buffer[ADA_NAME_BUFFER];
+	for (size_t i = 0; i < session->modules.count; i++) {
+		struct ada_module *module = session->modules.items[i];
 
-	ada_module_load(module);
-	for (uint32_t i = 0; i < module->symbol_count; i++)
-		if (ada_name_matches(pattern, module->symbols[i].mangled, ada_module_function(module, i, buffer)))
-			return true;
+		ada_module_load(module);
+		for (uint32_t j = 0; j < module->symbol_count; j++) {
+			char place[ADA_PLACE_TEXT];
+			struct ada_names names;
+			bool meant;
+
+			if (!ada_pattern_may_match(pattern, module->symbols[j].mangled))
+				continue;
+			ada_module_names(&names, module, j, place);
+			meant = ada_pattern_matches(pattern, &names);
+			ada_names_close(&names);
+			if (meant)
+				return true;
+		}
+	}
 	return false;
 }
 
-void ada_answer_unmatched(struct ada_output *output, const struct ada_session *session, const char *pattern)
+/* The functions' names that are nearest to what was asked for; "": none is near, or it isn't written as one name. */
+static void find_near(const struct ada_session *session, const struct ada_pattern *pattern, char *near, size_t size)
 {
-	char *shown;
+	struct ada_nearest *nearest = pattern->kind == ADA_PATTERN_LITERAL ? ada_nearest_open(pattern->text) : NULL;
 
-	for (size_t i = 0; i < session->modules.count; i++)
-		if (means(session->modules.items[i], pattern))
-			return;
-	shown = ada_output_prepare(ADA_FORMAT_TEXT, pattern);
-	ada_output_string(output, "No function of the recording is called '");
-	ada_output_string(output, shown ? shown : "");
-	ada_output_string(output, "': `ada query \"SELECT name FROM functions\"` lists them.\n");
-	free(shown);
+	*near = 0;
+	if (!nearest)
+		return;
+	for (size_t i = 0; i < session->modules.count; i++) {
+		struct ada_module *module = session->modules.items[i];
+
+		for (uint32_t j = 0; j < module->symbol_count; j++) {
+			char name[ADA_NAME_BUFFER], brief[ADA_NAME_BUFFER];
+
+			ada_nearest_offer(nearest, ada_name_short(ada_module_function(module, j, name), brief));
+		}
+	}
+	ada_nearest_text(nearest, near, size);
+	ada_nearest_close(nearest);
+}
+
+void ada_answer_unmatched(struct ada_output *output, const struct ada_session *session, const struct ada_pattern_list *patterns)
+{
+	for (size_t i = 0; i < patterns->items.count; i++) {
+		const struct ada_pattern *pattern = &patterns->items.items[i];
+		char *shown = ada_output_prepare(ADA_FORMAT_TEXT, pattern->text), near[256];
+
+		if (!means_any(session, pattern)) {
+			find_near(session, pattern, near, sizeof near);
+			ada_output_format(output, "No function of the recording is called '%s'%s", shown ? shown : "",
+					  *near ? " (near it: " : "");
+			ada_output_text(output, near);
+			ada_output_string(output, *near ? ")" : "");
+			ada_output_string(output, ": `ada query \"SELECT name FROM functions\"` lists them.\n");
+		}
+		free(shown);
+	}
 }
 
 int ada_answer_finish(const char *command, struct ada_output *output, const struct ada_session *session)

@@ -13,8 +13,8 @@ int ada_answer_select(struct ada_selection *selection, struct ada_session *sessi
 int ada_answer_fail(const char *command, const struct ada_error *error);
 /* Writes the rest of the answer, and names on stderr what could not be read of the session. Returns the exit status. */
 int ada_answer_finish(const char *command, struct ada_output *output, const struct ada_session *session);
-/* Nothing in the answer fits `pattern`: writes a line if the recording knows no such function at all. */
-void ada_answer_unmatched(struct ada_output *output, const struct ada_session *session, const char *pattern);
+/* Writes a line for each pattern that means no function of the recording, with the names that are nearest. */
+void ada_answer_unmatched(struct ada_output *output, const struct ada_session *session, const struct ada_pattern_list *patterns);
 /* Says on stderr which files could not be read any more once they were open (base/fault.h): ADA_EXIT_FAILED; else 0. */
 int ada_answer_fault(const char *command, const struct ada_session *session);
 #endif

@@ -20,8 +20,8 @@ struct row {
 	const char *name;
 	int key; /* its letter; 0: it has none */
 	const char *argument, *help;
-	enum { A_FLAG, A_TEXT, SOME_TEXTS, A_COUNT, A_DURATION, A_CHOICE } kind;
-	size_t place; /* in struct ada_options: a bool, a char *, an array of them, a uint64_t twice, an unsigned int */
+	enum { A_FLAG, A_TEXT, SOME_TEXTS, A_COUNT, A_SIZE, A_DURATION, A_CHOICE, SOME_NAMES } kind;
+	size_t place; /* in struct ada_options: a bool, a char *, an array of them, a uint64_t twice, an unsigned int, patterns */
 	union {
 		struct {
 			uint64_t min, max; /* of a COUNT */
@@ -35,12 +35,14 @@ struct row {
 #define TEXT(field) TO(A_TEXT, field)
 #define TEXTS(field) TO(SOME_TEXTS, field)
 #define COUNT(field, low, high) TO(A_COUNT, field), .min = (low), .max = (high)
+#define SIZE(field) TO(A_SIZE, field)
 #define DURATION(field) TO(A_DURATION, field)
+#define NAMES(field) TO(SOME_NAMES, field)
 #define CHOICE(field, ...) TO(A_CHOICE, field), .choices = { __VA_ARGS__ }
 #define CUTTING "dump export graph narrate report"
 
 static const struct row table[] = {
-	{ "dump graph info recover report trigger verify windows", "format", 'f', "FORMAT", "text (default), json or csv",
+	{ "dump graph info recover report trigger tune verify windows", "format", 'f', "FORMAT", "text (default), json or csv",
 	  CHOICE(format, "text", "json", "csv") },
 	{ "query", "format", 'f', "FORMAT", "table (default), json or csv", CHOICE(format, "table", "json", "csv") },
 	{ "narrate", "format", 'f', "FORMAT", "text (default), markdown or json", CHOICE(narrative, "text", "markdown", "json") },
@@ -48,16 +50,21 @@ static const struct row table[] = {
 	  TEXT(export) },
 
 	/* which events */
-	{ CUTTING, "thread", 't', "THREAD", "only this one: its number, OS thread id or name", TEXT(thread) },
+	{ CUTTING, "thread", 't', "THREAD", "only these: numbers, OS thread ids or names", TEXT(thread) },
 	{ CUTTING, "from", 0, "TIME", "from +1.5s after the session's start on, or ns", TEXT(from) },
 	{ CUTTING, "to", 0, "TIME", "before this time", TEXT(to) },
 	{ CUTTING, "window", 0, "N", "only window N of `ada windows`, in its process", COUNT(window, 0, UINT64_MAX - 1) },
 	{ CUTTING " windows", "clock", 0, "CLOCK", "of the times given and shown: boot (default), wall or a name of `ada anchor`",
 	  TEXT(clock) },
-	{ "dump", "seq", 0, "FROM-TO", "only events with these index_seq, both included; best with --thread", TEXT(seq) },
-	{ "dump", "function", 'F', "NAME", "only its events (name or glob), and losses", TEXT(function) },
-	{ "report", "function", 'F', "NAME", "only this function: a name or glob", TEXT(function) },
-	{ "graph", "function", 'F', "NAME", "below this one (name or glob), its paths merged", TEXT(function) },
+	{ "dump", "seq", 0, "FROM-TO", "only these index_seq, both included", TEXT(seq) },
+	{ "dump", "function", 'F', "NAMES", "only these: names, globs, re:REGEX", NAMES(functions) },
+	{ "dump", "exclude", 0, "NAMES", "not their events", NAMES(exclude) },
+	{ "dump", "module", 0, "NAMES", "only functions of these modules", NAMES(modules) },
+	{ "dump", "max-depth", 0, "N", "only the outermost N levels of calls", COUNT(depth, 1, UINT32_MAX) },
+	{ "dump", "calls", 0, NULL, "a line a call, with its duration", FLAG(calls) },
+	{ "dump", "min-duration", 0, "TIME", "only --calls of at least that: 1ms", DURATION(min_duration_ns) },
+	{ "report", "function", 'F', "NAMES", "only these: names, globs, re:REGEX, with commas", NAMES(functions) },
+	{ "graph", "function", 'F', "NAMES", "below these (names, globs, re:REGEX), paths merged", NAMES(functions) },
 	{ "dump graph report", "limit", 'n', "N", "at most N rows", COUNT(limit, 1, UINT64_MAX) },
 	{ "trigger", "limit", 'n', "N", "test: print N rows at most", COUNT(limit, 1, UINT64_MAX) },
 
@@ -65,8 +72,11 @@ static const struct row table[] = {
 	{ "dump", "detail", 0, NULL, "arguments, registers and stack, where kept", FLAG(detail) },
 	{ "dump", "source", 0, NULL, "where each function is written: file and line", FLAG(source) },
 	{ "graph report", "source", 0, NULL, "file and line of each function", FLAG(source) },
+	{ "report", "cost", 0, NULL, "what recording itself took, by function", FLAG(cost) },
+	{ "tune", "cost", 0, "PERCENT", "of the CPU time that recording may take (default 5)", TEXT(min_percent) },
 	{ "graph report", "diff", 0, "SESSION", "compare with this older one (BEFORE)", TEXT(diff) },
 	{ "graph", "sort", 's', "FIELD", "total (default), self or calls, largest first", TEXT(sort) },
+	{ "windows", "sort", 's', "FIELD", "start (default), or value: the worst first", TEXT(sort) },
 	{ "report", "sort", 's', "FIELD",
 	  "function, module, calls, total (default), self, min, mean, p50, p90, p99 or max;"
 	  " numbers largest first, with --diff the largest change",
@@ -88,10 +98,19 @@ static const struct row table[] = {
 	{ "export", "database", 0, "NAME", "clickhouse: default ada", TEXT(database) },
 	{ "export", "cluster", 0, "NAME", "clickhouse: over all its servers", TEXT(cluster) },
 	{ "export", "host", 0, "NAME", "clickhouse: that recorded it", TEXT(host) },
+	{ "pack", "disk-limit", 0, "SIZE", "lets the oldest segments go until the session has no more; their totals stay",
+	  SIZE(disk_limit) },
+	{ "pack", "max-age", 0, "DURATION", "lets segments go that ended so long before the session did; their totals stay",
+	  DURATION(max_age_ns) },
 	{ "mcp", "time-limit", 'T', "DURATION", "stop a tool that takes longer (default 60s)", DURATION(time_limit_ns) },
+
+	{ "view", "port", 'p', "PORT", "of 127.0.0.1 (default: a free one)", COUNT(port, 1, 65535) },
+	{ "view", "no-browser", 0, NULL, "only print the address, open no browser", FLAG(no_browser) },
 
 	/* of programs and of recordings under way */
 	{ "functions", "json", 'j', NULL, "Print one JSON object", FLAG(json) },
+	{ "narrate", "all", 'a', NULL, "Of windows all there is to tell, not only causes", FLAG(all) },
+	{ "narrate", "full-names", 0, NULL, "Names with parameters and template arguments", FLAG(full_names) },
 	{ "functions", "all", 'a', NULL, "List the hooked functions too", FLAG(all) },
 	{ "functions", "int3", 0, NULL, "Allow breakpoints where no jump fits", FLAG(int3) },
 	{ "status", "json", 0, NULL, "As a JSON object", FLAG(json) },
@@ -140,6 +159,14 @@ void ada_options_parse(const struct argp *argp, int argc, char **argv, unsigned 
 		ada_options_fail(argv[0], "%s", strerror(error));
 }
 
+void ada_options_free(struct ada_options *options)
+{
+	ada_pattern_list_free(&options->functions);
+	ada_pattern_list_free(&options->exclude);
+	ada_pattern_list_free(&options->modules);
+	ada_array_free(&options->urls);
+}
+
 static bool takes(const char *command, const struct row *row)
 {
 	const char *name = command + strlen("ada ");
@@ -173,7 +200,9 @@ static void value_take(struct ada_options *options, const struct row *row, const
 	case A_TEXT: *(const char **)place = argument; break;
 	case SOME_TEXTS: status = ada_array_push(&options->urls, argument); break;
 	case A_COUNT: status = ada_parse_count(argument, row->min, row->max, place, &error); break;
+	case A_SIZE: status = ada_parse_size(argument, place, &error); break;
 	case A_DURATION: status = ada_parse_duration(argument, place, &error); break;
+	case SOME_NAMES: status = ada_pattern_list_add(place, argument, &error); break;
 	case A_CHOICE: *(unsigned int *)place = choose(options->command, row, argument); break;
 	}
 	if (status)

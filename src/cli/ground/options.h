@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include "base/array.h"
 #include "base/output.h"
+#include "trigger/pattern.h"
 
 #define ADA_LATEST "ada_traces/latest" /* the session where the user names none */
 
@@ -15,21 +16,25 @@ struct ada_options {
 	const char *session; /* SESSION as given; NULL: ADA_LATEST */
 	char **words;	     /* what else is no option, up to NULL */
 	enum ada_format format;
-	unsigned int narrative;			/* narrate's: enum ada_narrative_format */
-	const char *thread, *from, *to, *clock; /* as given: their meaning depends on the session */
-	uint64_t window, limit;			/* UINT64_MAX: any, all */
-	const char *function, *diff, *sort, *seq, *min_percent;
-	bool callers, detail, fold, source;
-	uint64_t depth;
+	unsigned int narrative;				     /* narrate's: enum ada_narrative_format */
+	const char *thread, *from, *to, *clock;		     /* as given: their meaning depends on the session */
+	uint64_t window, limit;				     /* UINT64_MAX: any, all */
+	struct ada_pattern_list functions, exclude, modules; /* empty: all, none, all */
+	const char *diff, *sort, *seq, *min_percent;
+	bool callers, calls, cost, detail, fold, source;
+	uint64_t depth, min_duration_ns;
 	bool schema;
 	const char *timeout;
 	const char *export, *output;
 	bool events, quiet;
 	ADA_ARRAY(const char *) urls;
 	const char *user, *password_file, *database, *cluster, *host;
-	bool json, watch, all, int3, list, purge;
+	bool json, watch, all, full_names, int3, list, purge;
 	const char *media_time, *host_time;
 	uint64_t time_limit_ns;
+	uint64_t port; /* 0: a free one */
+	bool no_browser;
+	uint64_t disk_limit, max_age_ns; /* bytes; 0: any */
 };
 
 struct ada_usage {
@@ -40,6 +45,7 @@ void ada_options_take(struct ada_options *options, const struct ada_usage *usage
 const char *ada_options_word(struct ada_options *options); /* takes the first word; NULL: there is none */
 void ada_options_session(struct ada_options *options);	   /* takes it as SESSION, where it names a directory */
 void ada_options_end(const struct ada_options *options);   /* fails where one is left */
+void ada_options_free(struct ada_options *options);	   /* what was taken into lists */
 /* One line, "COMMAND: MESSAGE", and status 125. */
 void ada_options_fail(const char *command, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 

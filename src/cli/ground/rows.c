@@ -184,8 +184,19 @@ void ada_completeness_object(struct ada_output *output, const struct ada_complet
 	ada_output_u64(output, completeness->events);
 	ada_output_string(output, ", \"lost\": ");
 	ada_output_u64(output, completeness->lost);
+	if (completeness->aged) {
+		ada_output_string(output, ", \"aged\": ");
+		ada_output_u64(output, completeness->aged);
+	}
 	ada_output_string(output, ", \"detailCoverage\": ");
 	ada_output_string(output, coverage);
+	if (completeness->muted) {
+		char muted[96];
+
+		snprintf(muted, sizeof muted, ", \"muted\": {\"functions\": %llu, \"callsShare\": %.6g}",
+			 (unsigned long long)completeness->muted, completeness->muted_share);
+		ada_output_string(output, muted);
+	}
 	ada_output_string(output, ", \"complete\": ");
 	ada_output_string(output, completeness->complete ? "true}" : "false}");
 }
@@ -206,14 +217,27 @@ void ada_completeness_text(struct ada_output *output, const struct ada_completen
 	if (completeness->lost) {
 		ada_output_u64(output, completeness->lost);
 		ada_output_string(output, completeness->lost == 1 ? " was lost" : " were lost");
-	} else if (completeness->complete) {
+	} else if (completeness->complete || completeness->aged) {
 		ada_output_string(output, "none was lost");
 	} else {
 		ada_output_string(output, "no loss is recorded, but the recording is not complete (`ada info` says why)");
 	}
+	if (completeness->aged) {
+		ada_output_string(output, "; ");
+		ada_output_u64(output, completeness->aged);
+		ada_output_string(output, " older ones have gone into totals, which only sums by function know");
+	}
 	if (completeness->detail_coverage > 0) {
 		snprintf(coverage, sizeof coverage, "; %.3g %% have detail", 100 * completeness->detail_coverage);
 		ada_output_string(output, coverage);
+	}
+	if (completeness->muted) {
+		char muted[96];
+
+		snprintf(muted, sizeof muted, "; %llu function%s muted (about %.3g %% of the calls)",
+			 (unsigned long long)completeness->muted, completeness->muted == 1 ? " was" : "s were",
+			 100 * completeness->muted_share);
+		ada_output_string(output, muted);
 	}
 	ada_output_string(output, ".\n");
 }

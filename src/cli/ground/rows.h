@@ -42,7 +42,8 @@ void ada_rows_open(struct ada_rows *rows, struct ada_output *output, enum ada_fo
 int ada_rows_add(struct ada_rows *rows, const struct ada_cell *cells); /* one a column; 0 or -ENOMEM */
 void ada_rows_close(struct ada_rows *rows);			       /* prints the table, or ends the JSON array */
 
-/* "completeness": {"events": ..., "lost": ..., "detailCoverage": ..., "complete": ...}} and a newline: the answer's end. */
+/* "completeness": {"events": ..., "lost": ..., "aged": ..., "detailCoverage": ..., "complete": ...}} and a newline: the answer's end. Where functions
+ * were muted also "muted": {"functions": ..., "callsShare": ...}. */
 void ada_completeness_json(struct ada_output *output, const struct ada_completeness *completeness);
 void ada_completeness_object(struct ada_output *output, const struct ada_completeness *completeness); /* {...} alone */
 /* A sentence on whether something is missing, for the end of a text answer. */

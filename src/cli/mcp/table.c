@@ -98,6 +98,8 @@ static const struct ada_mcp_parameter narrate_parameters[] = {
 	TO,
 	{ "format", "text or markdown to read, json with every sentence's kind and evidence as fields.", .option = "--format",
 	  .fallback = "text", .choices = narrate_formats },
+	{ "all", "Of windows all there is to tell; without it the causes alone, the worst first.", .option = "--all",
+	  .type = ADA_MCP_SWITCH },
 	{}
 };
 static const struct ada_mcp_parameter dump_parameters[] = {
@@ -157,8 +159,8 @@ const struct ada_mcp_tool ada_mcp_table[] = {
 	{ .name = "narrate",
 	  .title = "What happened, in sentences",
 	  .description =
-		  "Tells what happened in a recording: what ran, what each thread did, what was lost, and around each"
-		  " window what triggered it, how the program came there, what was unusual and what followed; for a crash the signal, the"
+		  "Tells what happened in a recording: of each window first why its call took long, and who is to blame; with `all`"
+		  " what each thread did, what was lost, and around each window what triggered it, how the program came there, what was unusual and what followed; for a crash the signal, the"
 		  " open calls and the last ones before it. Each sentence cites its evidence, [thread 3 #120-135]: dump with thread 3 and"
 		  " these index_seq shows it. Ask this first about a crash or a slow moment.",
 	  .command = "narrate",
@@ -192,8 +194,9 @@ const struct ada_mcp_tool ada_mcp_table[] = {
 	  .title = "SQL over a recording",
 	  .description =
 		  "Answers an SQL statement (SQLite's dialect, reading only) over a recording. Tables: events, calls"
-		  " (paired, with duration_ns, self_ns, caller, outcome), functions, threads, modules, windows, marks, detail, losses."
-		  " Table-valued: fn_stats(from, to, thread), callers(f), callees(f), around(thread, index_seq, n), stack_at(thread,"
+		  " (paired, with duration_ns, self_ns, caller, outcome), functions, threads, modules, windows, marks, detail, losses,"
+		  " waits (calls that waited, and who ended that). Table-valued: causes(thread, index_seq) says why a call took long, and who"
+		  " is to blame (of all marks without arguments), fn_stats(from, to, thread), callers(f), callees(f), around(thread, index_seq, n), stack_at(thread,"
 		  " index_seq). The schema tool has their columns: ask it before the first query. Prefer fn_stats to GROUP BY over calls:"
 		  " it is computed in one pass. Conditions on time, thread, function and kind are pushed down, so put them in.",
 	  .command = "query",

@@ -9,5 +9,7 @@ int ada_cmd_stop(int argc, char **argv);
 int ada_cmd_anchor(int argc, char **argv);
 int ada_cmd_trigger(int argc, char **argv);
 int ada_cmd_recover(int argc, char **argv);
+int ada_cmd_pack(int argc, char **argv);
+int ada_cmd_unpack(int argc, char **argv);
 int ada_cmd_functions(int argc, char **argv);
 #endif

@@ -12,7 +12,7 @@
 #include "plan/plan.h"
 
 struct counts {
-	uint64_t functions, hooked, imports, imports_hooked;
+	uint64_t functions, hooked, imports, imports_hooked, calls;
 	uint64_t refused[ADA_REFUSAL_COUNT];
 };
 
@@ -75,6 +75,7 @@ static void count(const struct ada_plan *plan, struct counts *counts)
 			counts->refused[function->refusal]++;
 	}
 	counts->imports = header->import_count;
+	counts->calls = header->call_count;
 	for (; import < ada_plan_imports(plan) + header->import_count; import++)
 		counts->imports_hooked += !(import->flags & ADA_IMPORT_REFUSED);
 }
@@ -145,6 +146,7 @@ static void print_json(struct ada_output *output, const struct ada_plan *plan, c
 	ada_output_string(output, text);
 	put_number(output, ",\n \"imports\": ", counts->imports);
 	put_number(output, ",\n \"importsHooked\": ", counts->imports_hooked);
+	put_number(output, ",\n \"directCalls\": ", counts->calls);
 	ada_output_string(output, ",\n \"reasons\": {");
 	for (unsigned i = 1; i < ADA_REFUSAL_COUNT; i++) {
 		if (!counts->refused[i])
@@ -170,8 +172,8 @@ static void print_text(struct ada_output *output, const struct ada_plan *plan, c
 	snprintf(text, sizeof text, ": %llu of %llu functions hooked (%.2f %%)", (unsigned long long)counts->hooked,
 		 (unsigned long long)counts->functions, percent(counts));
 	ada_output_string(output, text);
-	snprintf(text, sizeof text, ", calls through %llu of %llu imports\n", (unsigned long long)counts->imports_hooked,
-		 (unsigned long long)counts->imports);
+	snprintf(text, sizeof text, ", calls through %llu of %llu imports, %llu direct calls\n", (unsigned long long)counts->imports_hooked,
+		 (unsigned long long)counts->imports, (unsigned long long)counts->calls);
 	ada_output_string(output, text);
 	for (unsigned i = 1; i < ADA_REFUSAL_COUNT; i++)
 		if (counts->refused[i]) {

@@ -29,18 +29,31 @@ static void print_text(const json_object *object, const char *key)
 	free(text);
 }
 
+static uint64_t muted_of(const json_object *status)
+{
+	const json_object *providers = ada_json_get(status, "providers");
+	uint64_t muted = 0;
+
+	for (size_t i = 0; i < ada_json_length(providers); i++)
+		muted += ada_json_u64(ada_json_get(json_object_array_get_idx(providers, i), "budget"), "muted", 0);
+	return muted;
+}
+
 /* The status in one line, which is also the first line of the long form. */
 static void print_line(const json_object *status)
 {
 	char elapsed[ADA_UNITS_TEXT], events[ADA_UNITS_TEXT], rate[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
 	uint64_t processes = ada_json_u64(status, "processes", 0), windows = ada_json_u64(status, "windows", 0);
-	uint64_t marks = ada_json_u64(ada_json_get(status, "metrics"), "marked_events_detected", 0);
+	uint64_t marks = ada_json_u64(ada_json_get(status, "metrics"), "marked_events_detected", 0), muted = muted_of(status);
 
-	printf("%s: %s events, %s/s, %s lost, %llu process%s, %llu window%s of %llu mark%s\n",
+	printf("%s: %s events, %s/s, %s lost, %llu process%s, %llu window%s of %llu mark%s",
 	       ada_format_duration(ada_json_u64(status, "nowNs", 0) - ada_json_u64(status, "startNs", 0), elapsed),
 	       count_of(status, "events", events), count_of(status, "eventsPerSecond", rate), count_of(status, "lost", lost),
 	       (unsigned long long)processes, processes == 1 ? "" : "es", (unsigned long long)windows, windows == 1 ? "" : "s",
 	       (unsigned long long)marks, marks == 1 ? "" : "s");
+	if (muted)
+		printf(", %llu function%s muted", (unsigned long long)muted, muted == 1 ? "" : "s");
+	putchar('\n');
 }
 
 static uint64_t ns_ago(const json_object *status, uint64_t ns)
@@ -50,6 +63,15 @@ static uint64_t ns_ago(const json_object *status, uint64_t ns)
 	return now > ns ? now - ns : 0;
 }
 
+static void print_budget(const json_object *budget)
+{
+	uint64_t muted = ada_json_u64(budget, "muted", 0);
+
+	printf("  budget: recording costs %.3g %% of the program's own time, and may cost %.3g %%; %llu function%s muted\n",
+	       100 * json_object_get_double(ada_json_get(budget, "cost")), 100 * json_object_get_double(ada_json_get(budget, "share")),
+	       (unsigned long long)muted, muted == 1 ? " is" : "s are");
+}
+
 /* Prints one process: the six metrics of the specification, and how the recording goes. */
 static void print_detail(const json_object *status, const json_object *provider)
 {
@@ -57,6 +79,8 @@ static void print_detail(const json_object *status, const json_object *provider)
 	char a[ADA_UNITS_TEXT], b[ADA_UNITS_TEXT], c[ADA_UNITS_TEXT], d[ADA_UNITS_TEXT];
 	uint64_t last = ada_json_u64(metrics, "last_mark_ns", 0), window = ada_json_u64(metrics, "window_start_ns", 0);
 
+	if (ada_json_get(provider, "budget"))
+		print_budget(ada_json_get(provider, "budget"));
 	if (!metrics)
 		return;
 	printf("  detail: %s events captured, %s kept, %s dropped; the buffer reaches back %s, %.0f %% of it is held\n",

@@ -46,7 +46,8 @@ int ada_cmd_trace(int argc, char **argv)
 		ada_leftovers_notice(options.output);
 	status = ada_trace_words_check(&words);
 	if (!status && !options.command)
-		status = ada_error_set(&words.error, EINVAL, "no program to trace: ada trace [OPTION]... PROGRAM [ARG]...");
+		status = ada_error_set(&words.error, EINVAL,
+				       "no program to trace: ada trace [OPTION]... PROGRAM [ARG]..., such as `ada trace ls -l`");
 	if (!status)
 		status = ada_trace(&options, &exit_status, &words.error);
 	if (status)

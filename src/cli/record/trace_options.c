@@ -13,31 +13,44 @@
 #define ROLL_NS_MAX (24 * 3600 * 1000000000ull)
 #define ROLL_EVENTS_MAX 100000000u
 #define SECOND_NS 1000000000ull
+#define BUDGET_PERCENT 5.0 /* of --budget alone */
+#define BUDGET_MIN 0.1
+#define BUDGET_MAX 10000.0
 
 enum key {
 	KEY_MODULES = 256,
 	KEY_FUNCTIONS,
 	KEY_EXCLUDE,
+	KEY_EXCLUDE_FROM,
 	KEY_NO_LIBCALLS,
 	KEY_NO_FOLLOW,
 	KEY_INDEX_MODE,
 	KEY_INDEX_BUFFER,
 	KEY_ON_FULL,
 	KEY_SEGMENT_SIZE,
+	KEY_PACK,
 	KEY_DETAIL,
 	KEY_STACK_BYTES,
+	KEY_STACK_AT,
 	KEY_DETAIL_MODE,
 	KEY_DETAIL_BUFFER,
 	KEY_TRIGGER,
 	KEY_TRIGGER_FILE,
+	KEY_NO_DEFAULT_TRIGGERS,
 	KEY_STRICT,
 	KEY_DEBUG_POISON,
+	KEY_DEBUG_UNBOUND,
 	KEY_NO_WAIT,
 	KEY_PRE_SEC,
 	KEY_PRE_EVENTS,
 	KEY_POST_SEC,
 	KEY_POST_EVENTS,
-	KEY_MARK_SIGNAL
+	KEY_MARK_SIGNAL,
+	KEY_SCHED,
+	KEY_BUDGET,
+	KEY_KEEP,
+	KEY_BUDGET_FORGET,
+	KEY_DEBUG_FLIP
 };
 
 static const struct argp_option options_table[] = {
@@ -45,16 +58,23 @@ static const struct argp_option options_table[] = {
 	{ "quiet", 'q', NULL, 0, "No progress and no summary", 0 },
 	{ "no-follow", KEY_NO_FOLLOW, NULL, 0, "Not the processes that the program starts", 0 },
 	{ "no-wait", KEY_NO_WAIT, NULL, 0, "When the program ends, leave what it started", 0 },
-	{ NULL, 0, NULL, 0, "What is recorded (PATTERN: a name, a glob or re:REGEX; repeatable):", 1 },
-	{ "modules", KEY_MODULES, "GLOB", 0, "Also functions of libraries whose path fits", 0 },
+	{ NULL, 0, NULL, 0, "What is recorded (PATTERN: names, globs, re:REGEX; repeatable):", 1 },
+	{ "modules", KEY_MODULES, "PATTERN", 0, "Also functions of libraries whose path fits", 0 },
 	{ "functions", KEY_FUNCTIONS, "PATTERN", 0, "Only functions that fit", 0 },
 	{ "exclude", KEY_EXCLUDE, "PATTERN", 0, "No functions that fit", 0 },
+	{ "exclude-from", KEY_EXCLUDE_FROM, "FILE", 0, "A pattern a line (ada tune)", 0 },
 	{ "no-libcalls", KEY_NO_LIBCALLS, NULL, 0, "No calls of library functions", 0 },
+	{ "sched", KEY_SCHED, "auto|off", 0, "When threads ran (default: auto)", 0 },
+	{ "budget", KEY_BUDGET, "PERCENT", OPTION_ARG_OPTIONAL, "Let go of functions that cost more (5 %)", 0 },
+	{ "keep", KEY_KEEP, "PATTERN", 0, "But not of those that fit", 0 },
+	{ "budget-forget", KEY_BUDGET_FORGET, NULL, 0, "Not what earlier runs have learnt for that", 0 },
 	{ NULL, 0, NULL, 0, "What detail is kept, and around which moments (ada-triggers(7)):", 2 },
 	{ "detail", KEY_DETAIL, "off|regs|stack", 0, "Registers, or also stack (default)", 0 },
 	{ "stack-bytes", KEY_STACK_BYTES, "N", 0, "Of each event: 0 to 256 (default: 128)", 0 },
-	{ "trigger", KEY_TRIGGER, "RULE", 0, "Repeatable (default: crash and manual)", 0 },
+	{ "stack-at", KEY_STACK_AT, "call|both", 0, "Of calls, or of all returns, too (default: call)", 0 },
+	{ "trigger", KEY_TRIGGER, "RULE", 0, "Repeatable; besides, crash and manual", 0 },
 	{ "trigger-file", KEY_TRIGGER_FILE, "FILE", 0, "A rule a line", 0 },
+	{ "no-default-triggers", KEY_NO_DEFAULT_TRIGGERS, NULL, 0, "Neither crash nor manual unless given", 0 },
 	{ "strict", KEY_STRICT, NULL, 0, "An invalid regex in a rule is an error", 0 },
 	{ "pre-roll-sec", KEY_PRE_SEC, "S", 0, "The same in seconds (default: by events)", 0 },
 	{ "pre-roll-events", KEY_PRE_EVENTS, "N", 0, "Kept before a mark (default: 1000)", 0 },
@@ -68,7 +88,10 @@ static const struct argp_option options_table[] = {
 	{ "detail-buffer", KEY_DETAIL_BUFFER, "SIZE", 0, "Of detail (default: 64M; 4M to 64G)", 0 },
 	{ "detail-mode", KEY_DETAIL_MODE, "MODE", 0, "circular (default), oneshot, streaming", 0 },
 	{ "debug-poison", KEY_DEBUG_POISON, NULL, OPTION_HIDDEN, "Garbage in registers that nobody needs", 0 },
+	{ "debug-unbound", KEY_DEBUG_UNBOUND, NULL, OPTION_HIDDEN, "No call leads to a stub of its own", 0 },
+	{ "debug-flip", KEY_DEBUG_FLIP, NULL, OPTION_HIDDEN, "Take hooks out and put them back at random", 0 },
 	{ "segment-size", KEY_SEGMENT_SIZE, "SIZE", 0, "Begin a thread's next file there (64K to 1T)", 0 },
+	{ "pack", KEY_PACK, "auto|always|never", 0, "Packed files (auto: where one isn't enough)", 0 },
 	{ 0 },
 };
 
@@ -169,15 +192,16 @@ static int take_detail(const char *text, struct ada_trace_words *words)
 	return status;
 }
 
-static int take_trigger_file(const char *path, struct ada_trace_words *words)
+/* A string a line of the file, and where it stands. */
+static int take_lines(const char *path, struct ada_strings *texts, struct ada_strings *origins, struct ada_trace_words *words)
 {
 	struct ada_trigger_lines lines = { 0 };
-	struct ada_trace_options *options = words->options;
 	int status = ada_trigger_file(&lines, path, &words->error);
 
 	for (size_t i = 0; !status && i < lines.texts.count; i++) {
-		status = add_string(&options->triggers, lines.texts.items[i], &words->error) ?:
-				 add_string(&options->trigger_origins, lines.origins.items[i], &words->error);
+		status = add_string(texts, lines.texts.items[i], &words->error);
+		if (!status && origins)
+			status = add_string(origins, lines.origins.items[i], &words->error);
 		if (!status &&
 		    (ada_array_push(&words->owned, lines.texts.items[i]) || ada_array_push(&words->owned, lines.origins.items[i])))
 			status = ada_error_system(&words->error, ENOMEM, "%s", path);
@@ -188,6 +212,28 @@ static int take_trigger_file(const char *path, struct ada_trace_words *words)
 	}
 	ada_array_free(&lines.texts); /* the strings are words->owned now */
 	ada_array_free(&lines.origins);
+	return 0;
+}
+
+static int take_sched(const char *text, struct ada_trace_words *words)
+{
+	static const char *const choices[] = { "off", "auto", NULL };
+	int choice = 0, status = choose("sched", text, choices, &choice, &words->error);
+
+	words->options->sched = choice == 1;
+	return status;
+}
+
+static int take_budget(const char *text, struct ada_trace_words *words)
+{
+	char *end;
+	double percent = text ? strtod(text, &end) : BUDGET_PERCENT;
+
+	if (text && *end == '%')
+		end++;
+	if (text && (end == text || *end || !(percent >= BUDGET_MIN && percent <= BUDGET_MAX)))
+		return ada_error_set(&words->error, EINVAL, "--budget=%s: must be percents of the program's time, 0.1 to 10000", text);
+	words->options->budget = percent / 100;
 	return 0;
 }
 
@@ -203,9 +249,23 @@ static int take_recorded(int key, char *argument, struct ada_trace_words *words)
 	case KEY_NO_LIBCALLS: options->libcalls = false; return 0;
 	case KEY_MODULES: return add_string(&options->modules, argument, &words->error);
 	case KEY_FUNCTIONS: return add_string(&options->functions, argument, &words->error);
+	case KEY_EXCLUDE_FROM: return take_lines(argument, &options->exclude, NULL, words);
+	case KEY_SCHED: return take_sched(argument, words);
 	case KEY_EXCLUDE: return add_string(&options->exclude, argument, &words->error);
+	case KEY_BUDGET: return take_budget(argument, words);
+	case KEY_KEEP: return add_string(&options->kept, argument, &words->error);
+	case KEY_BUDGET_FORGET: options->budget_forget = true; return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
+}
+
+static int take_stack_at(const char *text, struct ada_trace_words *words)
+{
+	static const char *const moments[] = { "call", "both", NULL };
+	int moment = 0, status = choose("stack-at", text, moments, &moment, &words->error);
+
+	words->options->stack_at_return = moment == 1;
+	return status;
 }
 
 static int take_kept(int key, char *argument, struct ada_trace_words *words)
@@ -222,11 +282,15 @@ static int take_kept(int key, char *argument, struct ada_trace_words *words)
 		options->detail_stack_bytes = (uint32_t)bytes;
 		words->stack_bytes = argument;
 		return status;
+	case KEY_STACK_AT: return take_stack_at(argument, words);
 	case KEY_TRIGGER:
 		return add_string(&options->triggers, argument, error) ?: add_string(&options->trigger_origins, "--trigger", error);
-	case KEY_TRIGGER_FILE: return take_trigger_file(argument, words);
+	case KEY_TRIGGER_FILE: return take_lines(argument, &options->triggers, &options->trigger_origins, words);
+	case KEY_NO_DEFAULT_TRIGGERS: options->no_default_triggers = true; return 0;
 	case KEY_STRICT: options->strict = true; return 0;
 	case KEY_DEBUG_POISON: options->poison = true; return 0;
+	case KEY_DEBUG_UNBOUND: options->unbound = true; return 0;
+	case KEY_DEBUG_FLIP: options->flip = true; return 0;
 	case KEY_PRE_SEC: return take_seconds("pre-roll-sec", argument, &options->pre_roll_ns, error);
 	case KEY_POST_SEC: return take_seconds("post-roll-sec", argument, &options->post_roll_ns, error);
 	case KEY_PRE_EVENTS: return take_events("pre-roll-events", argument, &options->pre_roll_events, &options->pre_roll_ns, error);
@@ -239,7 +303,8 @@ static int take_kept(int key, char *argument, struct ada_trace_words *words)
 static int take_buffered(int key, char *argument, struct ada_trace_words *words)
 {
 	static const char *const index_modes[] = { "streaming", "oneshot", "circular", NULL }, *const fulls[] = { "drop", "block", NULL };
-	static const char *const detail_modes[] = { "circular", "oneshot", "streaming", NULL };
+	static const char *const detail_modes[] = { "circular", "oneshot", "streaming", NULL }, *const packs[] = { "auto", "always",
+														   "never", NULL };
 	struct ada_trace_options *options = words->options;
 	struct ada_error *error = &words->error;
 	int status, choice = 0;
@@ -261,6 +326,7 @@ static int take_buffered(int key, char *argument, struct ada_trace_words *words)
 		status = choose("detail-mode", argument, detail_modes, &choice, error);
 		options->detail_mode = (enum ada_detail_mode)choice;
 		return status;
+	case KEY_PACK: return choose("pack", argument, packs, &options->pack, error);
 	case KEY_ON_FULL:
 		status = choose("on-full", argument, fulls, &choice, error);
 		options->on_full = (enum ada_on_full)choice;
@@ -287,11 +353,13 @@ const struct argp ada_trace_argp = { .options = options_table, .parser = parse_o
 
 void ada_trace_words_open(struct ada_trace_words *words, struct ada_trace_options *options)
 {
-	*options = (struct ada_trace_options){ .output = "ada_traces",
+	*options = (struct ada_trace_options){ .output = ADA_TRACES,
 					       .follow = true,
 					       .libcalls = true,
+					       .sched = true,
 					       .detail = true,
 					       .index_buffer_bytes = ADA_INDEX_BUFFER_DEFAULT,
+					       .segment_bytes = ADA_SEGMENT_DEFAULT,
 					       .detail_stack_bytes = ADA_STACK_BYTES_DEFAULT,
 					       .detail_buffer_bytes = ADA_DETAIL_BUFFER_DEFAULT };
 	*words = (struct ada_trace_words){ .options = options };
@@ -300,11 +368,13 @@ void ada_trace_words_open(struct ada_trace_words *words, struct ada_trace_option
 int ada_trace_words_check(struct ada_trace_words *words)
 {
 	struct ada_trace_options *options = words->options;
-	bool manual = !options->triggers.count;
+	bool manual = !options->no_default_triggers;
 
 	if (words->no_detail && (options->triggers.count || options->mark_signal))
 		return ada_error_set(&words->error, EINVAL, "--detail=off: %s marks moments whose detail is kept, and there is none",
 				     options->triggers.count ? options->trigger_origins.items[0] : "--mark-signal");
+	if (options->budget > 0 && options->index_mode != ADA_INDEX_STREAMING)
+		return ada_error_set(&words->error, EINVAL, "--budget needs --index-mode=streaming: it counts events as they are written");
 	if (words->stack_off && words->stack_bytes && options->detail_stack_bytes)
 		return ada_error_set(&words->error, EINVAL, "--stack-bytes=%s: --detail=regs keeps no stack", words->stack_bytes);
 	if (words->stack_off)
@@ -331,6 +401,7 @@ void ada_trace_words_close(struct ada_trace_words *words)
 	ada_array_free(&options->modules);
 	ada_array_free(&options->functions);
 	ada_array_free(&options->exclude);
+	ada_array_free(&options->kept);
 	ada_array_free(&options->triggers);
 	ada_array_free(&options->trigger_origins);
 }

@@ -4,21 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "base/hash.h"
 #include "base/units.h"
 #include "cli/ground/answer.h"
 #include "cli/ground/rows.h"
 #include "cli/show/commands.h"
+#include "cli/show/dump_calls.h"
 #include "cli/show/dump_event.h"
-#include "query/session/source.h"
+#include "cli/show/dump_names.h"
 
 struct dump {
 	const struct ada_session *session;
 	const struct ada_options *options;
 	uint64_t first_seq, last_seq; /* both inclusive; last_seq is UINT64_MAX without --seq */
 	struct ada_dump rows;
-	struct ada_table numbers; /* function key -> number in names */
-	ADA_ARRAY(struct ada_dump_name) names;
+	struct ada_dump_names names;
 };
 
 /* FROM-TO, or one number. */
@@ -44,60 +43,6 @@ static const struct ada_usage usage = {
 	" prints an object a line, the last one the completeness.",
 };
 
-static void free_name(struct ada_dump_name *name)
-{
-	free(name->function);
-	free(name->module);
-	free(name->file);
-}
-
-static int make_name(struct dump *dump, const struct ada_moment *moment, struct ada_dump_name *name)
-{
-	struct ada_module *module = ada_process_module(moment->thread->process, moment->event->function_id);
-	enum ada_format format = dump->options->format;
-	uint64_t id = moment->event->function_id;
-	struct ada_symbol *symbol = ada_module_symbol(module, ADA_FUNCTION_SYMBOL(id));
-	char buffer[ADA_NAME_BUFFER];
-	const char *function = ada_module_function(module, id, buffer), *file;
-
-	*name = (struct ada_dump_name){};
-	if (dump->options->source && module && ada_module_source(module, ADA_FUNCTION_SYMBOL(id), &file, &name->line))
-		name->file = ada_output_prepare(format, file);
-	name->function = ada_output_prepare(format, function);
-	name->module = ada_output_prepare(format, ada_module_name(module));
-	name->wanted = !dump->options->function || ada_name_matches(dump->options->function, symbol ? symbol->mangled : "", function);
-	if (name->function && name->module)
-		return 0;
-	free_name(name);
-	return -ENOMEM;
-}
-
-/* NULL: no memory. */
-static const struct ada_dump_name *find_name(struct dump *dump, const struct ada_moment *moment)
-{
-	uint64_t key = ada_process_function_key(moment->thread->process, moment->event->function_id), number;
-	struct ada_dump_name name;
-
-	if (ada_table_get(&dump->numbers, key, &number))
-		return &dump->names.items[number];
-	number = dump->names.count;
-	if (make_name(dump, moment, &name))
-		return NULL;
-	if (ada_array_push(&dump->names, name)) {
-		free_name(&name);
-		return NULL;
-	}
-	return ada_table_put(&dump->numbers, key, number) ? NULL : &dump->names.items[number];
-}
-
-static bool any_wanted(const struct dump *dump)
-{
-	for (size_t i = 0; i < dump->names.count; i++)
-		if (dump->names.items[i].wanted)
-			return true;
-	return false;
-}
-
 /* --- all of it --------------------------------------------------------------------------------------------------------- */
 
 static int put_moments(struct dump *dump, struct ada_timeline *timeline)
@@ -110,8 +55,10 @@ static int put_moments(struct dump *dump, struct ada_timeline *timeline)
 
 		if (!ada_dump_kind(moment.event->event_kind))
 			continue;
-		if (moment.event->event_kind != ADA_EVENT_LOST) {
-			name = find_name(dump, &moment);
+		if (moment.event->event_kind < ADA_EVENT_LOST) {
+			if (dump->options->depth && moment.event->call_depth >= dump->options->depth)
+				continue;
+			name = ada_dump_name(&dump->names, moment.thread->process, moment.event->function_id);
 			if (!name)
 				return -ENOMEM;
 			if (!name->wanted)
@@ -169,8 +116,7 @@ static int put_timeline(struct dump *dump, const struct ada_selection *selection
 		ada_output_string(dump->rows.output, "{");
 		ada_completeness_json(dump->rows.output, &completeness);
 	} else if (format == ADA_FORMAT_TEXT) {
-		if (dump->options->function && !any_wanted(dump))
-			ada_answer_unmatched(dump->rows.output, dump->session, dump->options->function);
+		ada_answer_unmatched(dump->rows.output, dump->session, &dump->options->functions);
 		ada_completeness_text(dump->rows.output, &completeness);
 	}
 	ada_timeline_close(timeline);
@@ -190,6 +136,10 @@ int ada_cmd_dump(int argc, char **argv)
 	ada_options_take(&options, &usage, argc, argv);
 	if (options.seq)
 		parse_seq(argv[0], options.seq, &dump);
+	options.calls |= options.min_duration_ns != 0;
+	if (options.calls && (options.seq || options.source))
+		ada_options_fail(argv[0], "--%s is about events, --calls and --min-duration are about calls: use one of them",
+				 options.seq ? "seq" : "source");
 	status = ada_answer_open(argv[0], &options, &session);
 	if (status)
 		return status;
@@ -203,17 +153,18 @@ int ada_cmd_dump(int argc, char **argv)
 				       .source = options.source,
 				       .several = session->processes.count > 1,
 				       .colours = ada_output_colours(STDOUT_FILENO) };
+	dump.names.options = &options;
 	status = ada_answer_select(&selection, session, &options, &error);
-	if (!status) {
+	if (!status && options.calls) {
+		status = ada_dump_calls(&dump.rows, &selection, &dump.names, &error);
+	} else if (!status) {
 		narrow_to_seq(&selection, &dump);
 		status = put_timeline(&dump, &selection, &error);
 	}
 	status = status ? ada_answer_fail(argv[0], &error) : ada_answer_finish(argv[0], &output, session);
-	for (size_t i = 0; i < dump.names.count; i++)
-		free_name(&dump.names.items[i]);
-	ada_array_free(&dump.names);
-	ada_table_free(&dump.numbers);
+	ada_dump_names_close(&dump.names);
 	ada_selection_close(&selection);
 	ada_session_close(session);
+	ada_options_free(&options);
 	return status;
 }

@@ -119,13 +119,13 @@ void ada_detail_csv_end(struct ada_output *output, const struct ada_arguments *a
 
 /* --- text ----------------------------------------------------------------------------------------------------------- */
 
-static void put_words(struct ada_output *output, const char *prefix, const uint64_t *numbers)
+/* A line of registers, by the machine's names. */
+static void put_words(struct ada_output *output, const char *const *names, const uint64_t *numbers, size_t count)
 {
-	char name[16];
-
-	for (unsigned int i = 0; i < REGISTERS; i++) {
-		snprintf(name, sizeof name, "%s%s%u=", i ? " " : "", prefix, i);
-		ada_output_string(output, name);
+	for (size_t i = 0; i < count; i++) {
+		ada_output_string(output, i ? " " : "");
+		ada_output_string(output, names[i]);
+		ada_output_string(output, "=");
 		put_hex(output, numbers[i]);
 	}
 	ada_output_string(output, "\n");
@@ -133,21 +133,22 @@ static void put_words(struct ada_output *output, const char *prefix, const uint6
 
 void ada_detail_text(struct ada_output *output, const struct atf_detail *record, size_t indent)
 {
+	static const char *const arguments[REGISTERS] = { "rdi", "rsi", "rdx", "rcx", "r8", "r9", "rax", "r10" };
+	static const char *const results[] = { "rax", "rdx" }, *const vector_results[] = { "xmm0", "xmm1" };
+	static const char *const vectors[REGISTERS] = { "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7" };
+	static const char *const places[] = { "return", "rbp", "rsp" };
+	bool is_return;
+
 	if (!record)
 		return;
+	is_return = record->event_type == ATF_DETAIL_RETURN;
 	ada_output_spaces(output, indent);
-	put_words(output, "x", record->x);
+	put_words(output, is_return ? results : arguments, record->x, is_return ? 2 : REGISTERS);
 	ada_output_spaces(output, indent);
-	ada_output_string(output, "lr=");
-	put_hex(output, record->lr);
-	ada_output_string(output, " fp=");
-	put_hex(output, record->fp);
-	ada_output_string(output, " sp=");
-	put_hex(output, record->sp);
-	ada_output_string(output, "\n");
+	put_words(output, places, (const uint64_t[]){ record->lr, record->fp, record->sp }, 3);
 	if (record->flags & ATF_DETAIL_VECTORS) {
 		ada_output_spaces(output, indent);
-		put_words(output, "fp", record->vectors);
+		put_words(output, is_return ? vector_results : vectors, record->vectors, is_return ? 2 : REGISTERS);
 	}
 	for (size_t at = 0; at < record->stack_size; at += STACK_LINE) {
 		ada_output_spaces(output, indent);

@@ -14,7 +14,7 @@ void ada_dump_begin(struct ada_dump *dump)
 {
 	if (dump->format != ADA_FORMAT_CSV)
 		return;
-	ada_output_string(dump->output, "timestamp_ns,thread,tid,index_seq,kind,function,module,depth,detail_seq,lost");
+	ada_output_string(dump->output, "timestamp_ns,thread,tid,index_seq,kind,function,module,depth,detail_seq,lost,object,waited_ns");
 	ada_output_string(dump->output, dump->detail ? "," ADA_DETAIL_CSV : "");
 	ada_output_string(dump->output, dump->several ? ",process" : "");
 	ada_output_string(dump->output, dump->detail ? "," ADA_DETAIL_CSV_END : "");
@@ -29,11 +29,13 @@ const char *ada_dump_kind(uint32_t kind)
 	case ADA_EVENT_RETURN: return "return";
 	case ADA_EVENT_EXCEPTION: return "exception";
 	case ADA_EVENT_LOST: return "lost";
+	case ADA_EVENT_OBJECT: return "object";
+	case ADA_EVENT_RECORDER: return "recorder";
 	}
 	return NULL;
 }
 
-/* --- the formats; name is NULL for a loss ------------------------------------------------------------------------------ */
+/* --- the formats; name is NULL where an event is of no function ------------------------------------------------------------------------------ */
 
 /* The width of time and thread id in a line of text. */
 static size_t time_width(const struct ada_dump *dump)
@@ -64,7 +66,7 @@ static void put_told(struct ada_dump *dump, uint64_t ns)
 }
 
 /* Seconds since the start with all nine digits: times that are compared by eye must line up. */
-static void put_time(struct ada_dump *dump, uint64_t ns)
+void ada_dump_time(struct ada_dump *dump, uint64_t ns)
 {
 	uint64_t start_ns = dump->session->start_ns;
 	uint64_t since = ns > start_ns ? ns - start_ns : 0;
@@ -79,6 +81,24 @@ static void put_time(struct ada_dump *dump, uint64_t ns)
 	for (int i = 9; i >= 1; i--, fraction /= 10)
 		text[i] = '0' + fraction % 10;
 	ada_output_bytes(dump->output, text, sizeof text);
+}
+
+/* What an event says that is of no function. */
+static void put_other(struct ada_output *output, const struct ada_event *event)
+{
+	char text[ADA_UNITS_TEXT];
+
+	switch (event->event_kind) {
+	case ADA_EVENT_LOST:
+		ada_output_u64(output, event->function_id);
+		ada_output_string(output, " events lost");
+		break;
+	case ADA_EVENT_OBJECT:
+		snprintf(text, sizeof text, "0x%" PRIx64, event->function_id);
+		ada_output_string(output, text);
+		break;
+	default: ada_output_string(output, "waited for ada  "); ada_output_string(output, ada_format_duration(event->function_id, text));
+	}
 }
 
 /* "f(a=1)" of a call, "f = 1" of a return, where that is known. */
@@ -102,15 +122,14 @@ static void put_function(struct ada_output *output, const struct ada_dump_name *
 static void put_text(struct ada_dump *dump, const struct ada_moment *moment, const struct ada_dump_name *name,
 		     const struct atf_detail *detail, const struct ada_arguments *arguments)
 {
-	static const char marks[] = {
-		[ADA_EVENT_CALL] = '>', [ADA_EVENT_RETURN] = '<', [ADA_EVENT_EXCEPTION] = '!', [ADA_EVENT_LOST] = '~'
-	};
+	static const char marks[] = { [ADA_EVENT_CALL] = '>', [ADA_EVENT_RETURN] = '<', [ADA_EVENT_EXCEPTION] = '!',
+				      [ADA_EVENT_LOST] = '~', [ADA_EVENT_OBJECT] = '@', [ADA_EVENT_RECORDER] = '~' };
 	const struct ada_event *event = moment->event;
 	struct ada_output *output = dump->output;
-	bool notable = dump->colours && event->event_kind >= ADA_EVENT_EXCEPTION;
+	bool notable = dump->colours && event->event_kind >= ADA_EVENT_EXCEPTION && event->event_kind != ADA_EVENT_OBJECT;
 	char text[ADA_UNITS_TEXT];
 
-	put_time(dump, event->timestamp_ns);
+	ada_dump_time(dump, event->timestamp_ns);
 	put_padded(output, moment->thread->tid, TID_WIDTH);
 	ada_output_spaces(output, 2 + 2 * (event->call_depth < INDENT_MAX ? event->call_depth : INDENT_MAX));
 	if (notable)
@@ -122,12 +141,10 @@ static void put_text(struct ada_dump *dump, const struct ada_moment *moment, con
 		ada_output_string(output, "]");
 	}
 	ada_output_spaces(output, 1);
-	if (name) {
+	if (name)
 		put_function(output, name, arguments);
-	} else {
-		ada_output_u64(output, event->function_id);
-		ada_output_string(output, " events lost");
-	}
+	else
+		put_other(output, event);
 	if (notable)
 		ada_output_string(output, "\033[0m");
 	if (moment->duration_known) {
@@ -145,7 +162,7 @@ static void put_text(struct ada_dump *dump, const struct ada_moment *moment, con
 }
 
 /* Null where it has no room in 64 bits. */
-static void put_clock_ns(struct ada_dump *dump, uint64_t ns, const char *absent)
+void ada_dump_clock_ns(struct ada_dump *dump, uint64_t ns, const char *absent)
 {
 	char text[24];
 	int64_t told;
@@ -165,6 +182,7 @@ static void put_json_number(struct ada_output *output, const char *field, uint64
 static void put_json(struct ada_dump *dump, const struct ada_moment *moment, const struct ada_dump_name *name,
 		     const struct atf_detail *detail, const struct ada_arguments *arguments)
 {
+	static const char *const fields[] = { ", \"lost\": ", ", \"object\": ", ", \"waited_ns\": " }; /* from LOST on */
 	const struct ada_event *event = moment->event;
 	struct ada_output *output = dump->output;
 
@@ -196,14 +214,14 @@ static void put_json(struct ada_dump *dump, const struct ada_moment *moment, con
 			ada_output_string(output, ", \"line\": null");
 	}
 	if (!name)
-		put_json_number(output, ", \"lost\": ", event->function_id);
+		put_json_number(output, fields[event->event_kind - ADA_EVENT_LOST], event->function_id);
 	if (dump->several) {
 		ada_output_string(output, ", \"process\": ");
 		ada_output_json(output, moment->thread->process->directory);
 	}
 	if (dump->has_clock) {
 		ada_output_string(output, ", \"clock_ns\": ");
-		put_clock_ns(dump, event->timestamp_ns, "null");
+		ada_dump_clock_ns(dump, event->timestamp_ns, "null");
 	}
 	ada_output_string(output, "}\n");
 }
@@ -234,8 +252,12 @@ static void put_csv(struct ada_dump *dump, const struct ada_moment *moment, cons
 	if (event->detail_seq != ADA_NO_DETAIL)
 		ada_output_u64(output, event->detail_seq);
 	ada_output_string(output, ",");
-	if (!name)
-		ada_output_u64(output, event->function_id);
+	for (uint32_t kind = ADA_EVENT_LOST; kind < ADA_EVENT_KINDS; kind++) {
+		if (kind == event->event_kind)
+			ada_output_u64(output, event->function_id);
+		if (kind < ADA_EVENT_KINDS - 1)
+			ada_output_string(output, ",");
+	}
 	if (dump->detail)
 		ada_detail_csv(output, detail);
 	if (dump->several) {
@@ -253,7 +275,7 @@ static void put_csv(struct ada_dump *dump, const struct ada_moment *moment, cons
 	}
 	if (dump->has_clock) {
 		ada_output_string(output, ",");
-		put_clock_ns(dump, event->timestamp_ns, "");
+		ada_dump_clock_ns(dump, event->timestamp_ns, "");
 	}
 	ada_output_string(output, "\n");
 }

@@ -184,6 +184,6 @@ int ada_cmd_export(int argc, char **argv)
 	ada_name_list_close(&export.names);
 	ada_selection_close(&selection);
 	ada_session_close(session);
-	ada_array_free(&options.urls);
+	ada_options_free(&options);
 	return status;
 }

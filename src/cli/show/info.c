@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "atf/index/index.h"
 #include "base/quote.h"
 #include "base/units.h"
 #include "cli/ground/answer.h"
@@ -39,7 +40,7 @@ static const struct ada_column process_columns[] = {
 static const struct ada_column thread_columns[] = {
 	{ "process", "PROCESS", ADA_CELL_TEXT }, { "thread", "THREAD", ADA_CELL_NUMBER }, { "tid", "TID", ADA_CELL_NUMBER },
 	{ "events", "EVENTS", ADA_CELL_NUMBER }, { "lost", "LOST", ADA_CELL_NUMBER },	  { "skipped", NULL, ADA_CELL_NUMBER },
-	{ "name", "NAME", ADA_CELL_NAME },
+	{ "packed", NULL, ADA_CELL_NUMBER },	 { "name", "NAME", ADA_CELL_NAME },
 };
 static const struct ada_column module_columns[] = {
 	{ "process", "PROCESS", ADA_CELL_TEXT },   { "module_id", "MODULE", ADA_CELL_NUMBER },
@@ -132,6 +133,19 @@ static void print_processes(struct info *info)
 	ada_rows_close(&rows);
 }
 
+/* Events in packed files. */
+static uint64_t packed_events(const struct ada_thread *thread)
+{
+	uint64_t events = 0;
+
+	for (uint32_t i = 0; thread->events && i < atf_thread_segments(thread->events); i++) {
+		const struct atf_index *index = atf_thread_segment(thread->events, i);
+
+		events += index->packed ? atf_index_count(index) : 0;
+	}
+	return events;
+}
+
 static void print_threads(struct info *info)
 {
 	struct ada_rows rows;
@@ -146,6 +160,7 @@ static void print_threads(struct info *info)
 							       { .number = thread->count },
 							       { .number = ada_thread_lost(thread) },
 							       { .number = thread->skipped },
+							       { .number = packed_events(thread) },
 							       { .text = thread->name } });
 	}
 	ada_rows_close(&rows);
@@ -234,6 +249,19 @@ static void print_line(struct ada_output *output, const char *label, const char 
 	ada_output_string(output, "\n");
 }
 
+static void print_packed(struct info *info)
+{
+	char text[64], count[ADA_UNITS_TEXT];
+	uint64_t events = 0;
+
+	for (size_t i = 0; i < info->session->threads.count; i++)
+		events += packed_events(&info->session->threads.items[i]);
+	if (!events)
+		return;
+	snprintf(text, sizeof text, "%s events", ada_format_count(events, count));
+	print_line(info->output, "packed", text);
+}
+
 static void print_argument(struct ada_output *output, const char *argument)
 {
 	char *quoted = ada_quote_argument(argument ? argument : "");
@@ -295,6 +323,35 @@ static void print_detail(struct info *info)
 	snprintf(text, sizeof text, "%llu registers and stacks in %zu window%s", (unsigned long long)records, session->windows.count,
 		 session->windows.count == 1 ? "" : "s");
 	print_line(info->output, "detail", text);
+}
+
+/* Prints how much of the buffers lay in huge pages, where that is known. */
+static void print_memory(struct info *info)
+{
+	static const char *const names[] = { "index", "detail" };
+	char text[256] = "", got[ADA_UNITS_TEXT], huge[ADA_UNITS_TEXT];
+
+	for (int lane = 0; lane < 2; lane++) {
+		uint64_t bytes = 0, huge_bytes = 0;
+		size_t length = strlen(text);
+
+		for (size_t i = 0; i < info->session->processes.count; i++) {
+			const json_object *buffering = ada_json_get(info->session->processes.items[i]->manifest, "buffering");
+			const json_object *buffer = ada_json_get(buffering, names[lane]);
+
+			if (!ada_json_get(buffer, "hugeBytes"))
+				continue;
+			bytes += ada_json_u64(buffer, "memoryBytes", 0);
+			huge_bytes += ada_json_u64(buffer, "hugeBytes", 0);
+		}
+		if (bytes)
+			snprintf(text + length, sizeof text - length, "%s%s of the %s's %s", length ? ", " : "",
+				 ada_format_size(huge_bytes, huge), names[lane], ada_format_size(bytes, got));
+	}
+	if (*text)
+		snprintf(text + strlen(text), sizeof text - strlen(text), " in huge pages");
+	if (*text)
+		print_line(info->output, "memory", text);
 }
 
 /* Prints calls that left no event: such a loss has no place in time. */
@@ -371,7 +428,9 @@ static void print_info(struct info *info)
 		print_head_text(info);
 		print_label(info->output, "events");
 		ada_completeness_text(info->output, &completeness);
+		print_packed(info);
 		print_detail(info);
+		print_memory(info);
 		print_reasons(info);
 		ada_output_string(info->output, "\n");
 		print_processes(info);

@@ -1,5 +1,6 @@
 /* ada narrate: what happened, in sentences that cite their events. */
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include "cli/ground/answer.h"
 #include "cli/ground/rows.h"
@@ -14,12 +15,25 @@ static const struct ada_usage usage = {
 	" dump` prints. What is usual for a function is that of the whole recording.",
 };
 
-static void print(struct ada_output *output, const struct ada_narrative *narrative, enum ada_narrative_format format)
+#define WIDTH 120 /* of lines where no terminal says it */
+
+/* Columns of a line; 0: a line a sentence, for whoever reads all of them by a program. */
+static unsigned int find_width(bool all)
 {
+	struct winsize size = {};
+
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return all ? 0 : WIDTH;
+}
+
+static void print(struct ada_output *output, const struct ada_narrative *narrative, const struct ada_narrative_style *style)
+{
+	enum ada_narrative_format format = style->format;
 	bool several = narrative->session->processes.count > 1;
 
 	ada_output_string(output, format == ADA_NARRATIVE_JSON ? "{" : "");
-	ada_narrative_print(output, narrative, format);
+	ada_narrative_print(output, narrative, style);
 	if (format == ADA_NARRATIVE_JSON) {
 		ada_completeness_json(output, &narrative->completeness);
 		return;
@@ -54,10 +68,15 @@ int ada_cmd_narrate(int argc, char **argv)
 	if (ada_clock_view_set(session, options.clock, &error) ||
 	    ada_selection_open(&selection, session, options.thread, options.from, options.to, &error) ||
 	    ada_narrate(&narrative, &selection,
-			&(struct ada_narrate_options){ .in_window = options.window != UINT64_MAX, .window = options.window }, &error)) {
+			&(struct ada_narrate_options){
+				.in_window = options.window != UINT64_MAX, .window = options.window, .full_names = options.full_names },
+			&error)) {
 		status = ada_answer_fail(argv[0], &error);
 	} else {
-		print(&output, &narrative, (enum ada_narrative_format)options.narrative);
+		print(&output, &narrative,
+		      &(struct ada_narrative_style){ .format = (enum ada_narrative_format)options.narrative,
+						     .all = options.all,
+						     .width = find_width(options.all) });
 		status = ada_answer_finish(argv[0], &output, session);
 	}
 	ada_narrative_free(&narrative);

@@ -18,7 +18,7 @@
 static const struct ada_usage usage = {
 	"[SESSION] SQL\n--schema [TABLE]",
 	"Answers an SQL statement (SQLite's) over the recording's tables: events, calls, functions, detail, windows, marks,"
-	" threads, modules, anchors, losses; and fn_stats(), callers(), callees(), around(), stack_at()."
+	" threads, modules, anchors, losses, waits; and causes(), fn_stats(), callers(), callees(), around(), stack_at()."
 	"\vSQL - reads it from standard input. Ctrl-C or --timeout end it behind a whole row. A recording is only read.",
 };
 

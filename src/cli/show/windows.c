@@ -1,4 +1,5 @@
 /* ada windows: which stretches of time kept their detail, and why. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@ enum field {
 	ASKED_POST,
 	POLICY,
 	SHORT,
+	FUNCTION,
+	VALUE,
 	FIELDS_BOOT,
 	CLOCK_START_NS = FIELDS_BOOT,
 	CLOCK_END_NS,
@@ -51,8 +54,22 @@ static const struct ada_column columns[FIELDS] = {
 	[ASKED_POST] = { "requestedPostRollSec", NULL, ADA_CELL_WRITTEN },
 	[POLICY] = { "keySymbolVersion", NULL, ADA_CELL_TEXT },
 	[SHORT] = { "shortReason", "SHORT", ADA_CELL_NAME },
+	[FUNCTION] = { "function", "MARKED", ADA_CELL_NAME },
+	[VALUE] = { "value", "VALUE", ADA_CELL_WRITTEN },
 	[CLOCK_START_NS] = { "clock_start_ns", NULL, ADA_CELL_WRITTEN }, /* with --clock */
 	[CLOCK_END_NS] = { "clock_end_ns", NULL, ADA_CELL_WRITTEN },
+};
+
+/* The mark of a window that is told of in its row: the one with the largest value, else the first that has a function, else the first. */
+struct worst {
+	const json_object *mark; /* NULL: the window lists none */
+	json_object *value;	 /* NULL: no single number was compared */
+	double number;
+};
+
+struct row {
+	size_t number; /* of the window */
+	struct worst worst;
 };
 
 static const struct ada_usage usage = {
@@ -93,15 +110,80 @@ static struct ada_cell told_of(const struct ada_session *session, uint64_t ns, c
 	return (struct ada_cell){ .text = text, .absent = !known };
 }
 
-static void add_row(struct ada_rows *rows, const struct ada_session *session, size_t number)
+static struct worst worst_of(const json_object *entry)
 {
-	const struct ada_recorded_window *window = &session->windows.items[number];
+	const json_object *marks = ada_json_get(entry, "marks");
+	struct worst worst = { NULL };
+
+	for (size_t i = 0; i < ada_json_length(marks); i++) {
+		const json_object *mark = json_object_array_get_idx(marks, i);
+		json_object *value = ada_json_get(mark, "value");
+		double number = value ? json_object_get_double(value) : 0;
+		bool better = !worst.mark || (value && (!worst.value || number > worst.number)) ||
+			      (!value && !worst.value && !ada_json_get(worst.mark, "functionId") && ada_json_get(mark, "functionId"));
+
+		if (better)
+			worst = (struct worst){ mark, value, number };
+	}
+	return worst;
+}
+
+/* The function that the mark is of. */
+static struct ada_cell function_of(const struct ada_process *process, const struct worst *worst, char buffer[ADA_NAME_BUFFER])
+{
+	uint64_t id = ada_json_u64(worst->mark, "functionId", UINT64_MAX);
+
+	if (!worst->mark || id == UINT64_MAX)
+		return (struct ada_cell){ .text = "", .absent = true };
+	return (struct ada_cell){ .text = ada_module_function(ada_process_module(process, id), id, buffer) };
+}
+
+/* Of a rule about how long calls take, in text a duration; else the number, in the unit of the rule. */
+static struct ada_cell value_of(const struct worst *worst, enum ada_format format, char text[ADA_UNITS_TEXT])
+{
+	const char *kind = ada_json_text(worst->mark, "kind", "");
+	bool duration = !strncmp(kind, "latency", 7) || (*kind == 'p' && strspn(kind + 1, "0123456789.") > 0);
+
+	if (!worst->mark || !worst->value)
+		return (struct ada_cell){ .text = "", .absent = true };
+	if (format == ADA_FORMAT_TEXT && duration && worst->number >= 0)
+		return (struct ada_cell){ .text = ada_format_duration((uint64_t)worst->number, text) };
+	return (struct ada_cell){ .text = json_object_get_string(worst->value) };
+}
+
+static int compare_values(const void *left, const void *right)
+{
+	const struct row *a = left, *b = right;
+
+	if (!a->worst.value != !b->worst.value)
+		return !a->worst.value - !b->worst.value;
+	if (a->worst.value && a->worst.number != b->worst.number)
+		return a->worst.number > b->worst.number ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+/* The windows in the order that is asked for; NULL: no memory. */
+static struct row *make_rows(const struct ada_session *session, bool by_value)
+{
+	struct row *rows = calloc(session->windows.count + 1, sizeof *rows);
+
+	for (size_t i = 0; rows && i < session->windows.count; i++)
+		rows[i] = (struct row){ i, worst_of(session->windows.items[i].entry) };
+	if (rows && by_value)
+		qsort(rows, session->windows.count, sizeof *rows, compare_values);
+	return rows;
+}
+
+static void add_row(struct ada_rows *rows, const struct ada_session *session, const struct row *row)
+{
+	const struct ada_recorded_window *window = &session->windows.items[row->number];
+	char name[ADA_NAME_BUFFER], value[ADA_UNITS_TEXT];
 	const json_object *entry = window->entry;
 	bool open = window->end_ns == UINT64_MAX;
 	char start[ADA_CLOCK_TEXT], rolls[4][ADA_UNITS_TEXT], told[2][ADA_UNITS_TEXT], *kinds = ada_window_kinds(entry);
 
 	ada_rows_add(rows, (const struct ada_cell[FIELDS]){
-				   [WINDOW] = { .number = number },
+				   [WINDOW] = { .number = row->number },
 				   [PROCESS] = { .text = window->process->directory },
 				   [START] = { .text = ada_clock_view_text(session, window->start_ns, start) },
 				   [START_NS] = { .number = window->start_ns },
@@ -118,6 +200,8 @@ static void add_row(struct ada_rows *rows, const struct ada_session *session, si
 				   [ASKED_POST] = seconds_of(entry, "requestedPostRollSec", rows->format, rolls[3]),
 				   [POLICY] = text_of(entry, "keySymbolVersion"),
 				   [SHORT] = text_of(entry, "shortReason"),
+				   [FUNCTION] = function_of(window->process, &row->worst, name),
+				   [VALUE] = value_of(&row->worst, rows->format, value),
 				   [CLOCK_START_NS] = told_of(session, window->start_ns, told[0]),
 				   [CLOCK_END_NS] = told_of(session, window->end_ns, told[1]),
 			   });
@@ -125,14 +209,14 @@ static void add_row(struct ada_rows *rows, const struct ada_session *session, si
 }
 
 /* The manifest's object as it is, behind the window's number and its process. */
-static void print_entry(struct ada_output *output, const struct ada_session *session, size_t number, bool has_clock)
+static void print_entry(struct ada_output *output, const struct ada_session *session, const struct row *row, bool has_clock)
 {
-	const struct ada_recorded_window *window = &session->windows.items[number];
+	const struct ada_recorded_window *window = &session->windows.items[row->number];
 	const char *fields = json_object_to_json_string_ext((json_object *)window->entry, JSON_C_TO_STRING_PLAIN);
 	char told[2][ADA_UNITS_TEXT];
 
-	ada_output_string(output, number ? ",\n{\"window\": " : "{\"window\": ");
-	ada_output_u64(output, number);
+	ada_output_string(output, "{\"window\": ");
+	ada_output_u64(output, row->number);
 	ada_output_string(output, ", \"process\": ");
 	ada_output_json(output, window->process->directory);
 	if (has_clock) {
@@ -148,13 +232,15 @@ static void print_entry(struct ada_output *output, const struct ada_session *ses
 	ada_output_utf8(output, fields + strlen("{")); /* and its closing brace */
 }
 
-static void print_json(struct ada_output *output, const struct ada_session *session, bool has_clock)
+static void print_json(struct ada_output *output, const struct ada_session *session, const struct row *rows, bool has_clock)
 {
 	struct ada_completeness completeness = ada_session_completeness(session);
 
 	ada_output_string(output, "{\"rows\": [");
-	for (size_t i = 0; i < session->windows.count; i++)
-		print_entry(output, session, i, has_clock);
+	for (size_t i = 0; i < session->windows.count; i++) {
+		ada_output_string(output, i ? ",\n" : "");
+		print_entry(output, session, &rows[i], has_clock);
+	}
 	ada_output_string(output, "],\n");
 	ada_completeness_json(output, &completeness);
 }
@@ -167,17 +253,30 @@ static const char *no_window(const struct ada_session *session)
 	return "No window: nothing marked, or detail was off.\n";
 }
 
-static void print_table(struct ada_output *output, const struct ada_session *session, enum ada_format format, bool has_clock)
+static bool any_value(const struct ada_session *session, const struct row *rows)
+{
+	for (size_t i = 0; i < session->windows.count; i++)
+		if (rows[i].worst.value)
+			return true;
+	return false;
+}
+
+static void print_table(struct ada_output *output, const struct ada_session *session, const struct row *order, enum ada_format format,
+			bool has_clock)
 {
 	struct ada_completeness completeness;
+	struct ada_column shown[FIELDS];
 	struct ada_rows rows;
 
+	memcpy(shown, columns, sizeof shown);
+	if (!any_value(session, order)) /* TRIGGERS says enough */
+		shown[FUNCTION].title = shown[VALUE].title = NULL;
 	if (format == ADA_FORMAT_TEXT && !session->windows.count) {
 		ada_output_string(output, no_window(session));
 	} else {
-		ada_rows_open(&rows, output, format, "rows", columns, has_clock ? FIELDS : FIELDS_BOOT);
+		ada_rows_open(&rows, output, format, "rows", shown, has_clock ? FIELDS : FIELDS_BOOT);
 		for (size_t i = 0; i < session->windows.count; i++)
-			add_row(&rows, session, i);
+			add_row(&rows, session, &order[i]);
 		ada_rows_close(&rows);
 	}
 	if (format != ADA_FORMAT_TEXT)
@@ -189,25 +288,32 @@ static void print_table(struct ada_output *output, const struct ada_session *ses
 int ada_cmd_windows(int argc, char **argv)
 {
 	static struct ada_output output;
-	struct ada_options options = {};
+	struct ada_options options = { .sort = "start" };
 	struct ada_session *session;
 	struct ada_error error = {};
+	struct row *rows;
 	int status;
 
 	ada_options_take(&options, &usage, argc, argv);
+	if (strcmp(options.sort, "start") && strcmp(options.sort, "value"))
+		ada_options_fail(argv[0], "can't sort by '%s': it is start or value", options.sort);
 	status = ada_answer_open(argv[0], &options, &session);
 	if (status)
 		return status;
 	ada_output_open(&output, STDOUT_FILENO);
-	if (ada_clock_view_set(session, options.clock, &error)) {
+	rows = make_rows(session, !strcmp(options.sort, "value"));
+	if (!rows)
+		ada_error_system(&error, ENOMEM, "%s", session->path);
+	if (!rows || ada_clock_view_set(session, options.clock, &error)) {
 		status = ada_answer_fail(argv[0], &error);
 	} else {
 		if (options.format == ADA_FORMAT_JSON)
-			print_json(&output, session, options.clock);
+			print_json(&output, session, rows, options.clock);
 		else
-			print_table(&output, session, options.format, options.clock);
+			print_table(&output, session, rows, options.format, options.clock);
 		status = ada_answer_finish(argv[0], &output, session);
 	}
+	free(rows);
 	ada_session_close(session);
 	return status;
 }

@@ -4,4 +4,5 @@
 
 int ada_cmd_report(int argc, char **argv);
 int ada_cmd_graph(int argc, char **argv);
+int ada_cmd_tune(int argc, char **argv);
 #endif

@@ -43,10 +43,7 @@ static const struct ada_usage usage = {
 
 static bool is_wanted(void *context, const struct ada_tree_node *node)
 {
-	const struct ada_symbol *symbol = ada_module_symbol(node->module, ADA_FUNCTION_SYMBOL(node->function_id));
-	char buffer[ADA_NAME_BUFFER];
-
-	return ada_name_matches(context, symbol ? symbol->mangled : "", ada_module_function(node->module, node->function_id, buffer));
+	return ada_module_is_meant(node->module, node->function_id, context);
 }
 
 /* Makes one side's tree, as asked for, and the time of its whole run. */
@@ -61,9 +58,9 @@ static int make_tree(struct ada_tree *tree, uint64_t *run_ns, struct ada_compari
 	comparison->completeness[side] = tree->completeness;
 	result = ada_graph_run_ns(tree, run_ns);
 	if (!result && options->callers)
-		result = ada_tree_callers(tree, is_wanted, (void *)options->function);
-	else if (!result && options->function)
-		result = ada_tree_below(tree, is_wanted, (void *)options->function);
+		result = ada_tree_callers(tree, is_wanted, (void *)&options->functions);
+	else if (!result && options->functions.items.count)
+		result = ada_tree_below(tree, is_wanted, (void *)&options->functions);
 	return result ? ada_error_set(error, -result, "out of memory") : 0;
 }
 
@@ -108,14 +105,14 @@ int ada_cmd_graph(int argc, char **argv)
 	bool text;
 
 	ada_options_take(&options, &usage, argc, argv);
-	if (options.callers && !options.function)
+	if (options.callers && !options.functions.items.count)
 		ada_options_fail(argv[0], "--callers needs --function=NAME: whose callers?");
 	text = options.format == ADA_FORMAT_TEXT;
 	graph.format = options.format;
 	graph.sort = parse_sort(argv[0], options.sort);
 	graph.source = options.source;
 	graph.inverted = options.callers;
-	graph.of_function = options.function;
+	graph.of_function = options.functions.items.count;
 	graph.limit = options.limit;
 	graph.min_percent = options.min_percent ? parse_percent(argv[0], options.min_percent) : text ? TEXT_MIN_PERCENT : 0;
 	graph.depth = options.depth ? options.depth : text ? TEXT_DEPTH : UINT32_MAX;
@@ -128,8 +125,8 @@ int ada_cmd_graph(int argc, char **argv)
 		goto done;
 	}
 	ada_progress_close(&comparison.progress);
-	if (text && options.function && !options.diff && graph.tree.nodes.count == 1)
-		ada_answer_unmatched(&output, comparison.sessions[ADA_NOW], options.function);
+	if (text && !options.diff)
+		ada_answer_unmatched(&output, comparison.sessions[ADA_NOW], &options.functions);
 	if (put_graph(&graph, &comparison, &output, &error))
 		status = ada_compare_fail(&comparison, argv[0], &error);
 	else
@@ -138,5 +135,6 @@ done:
 	free(graph.before);
 	ada_tree_free(&graph.tree);
 	ada_compare_close(&comparison);
+	ada_options_free(&options);
 	return status;
 }

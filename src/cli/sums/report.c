@@ -9,6 +9,7 @@
 #include "cli/ground/source_cells.h"
 #include "cli/sums/commands.h"
 #include "cli/sums/compare.h"
+#include "cli/sums/report_cost.h"
 #include "cli/sums/report_diff.h"
 #include "query/sums/stats.h"
 
@@ -114,11 +115,9 @@ static int put_rows(struct row *const *rows, size_t count, const struct ada_opti
 	return result;
 }
 
-static bool is_wanted(const struct ada_function_stats *function, const struct row *row, const char *pattern)
+static bool is_wanted(const struct ada_function_stats *function, const struct ada_pattern_list *patterns)
 {
-	const struct ada_symbol *symbol = ada_module_symbol(function->module, ADA_FUNCTION_SYMBOL(function->function_id));
-
-	return !pattern || ada_name_matches(pattern, symbol ? symbol->mangled : "", row->cells[FUNCTION].text);
+	return !patterns->items.count || ada_module_is_meant(function->module, function->function_id, patterns);
 }
 
 static int put_stats(const struct ada_stats *stats, const struct ada_session *session, const struct ada_options *options,
@@ -136,11 +135,11 @@ static int put_stats(const struct ada_stats *stats, const struct ada_session *se
 	for (size_t i = 0; i < stats->functions.count; i++) {
 		fill_row(&rows[count], stats->functions.items[i]);
 		order[count] = &rows[count];
-		count += is_wanted(stats->functions.items[i], &rows[count], options->function);
+		count += is_wanted(stats->functions.items[i], &options->functions);
 	}
 	qsort_r(order, count, sizeof *order, compare_rows, &sort);
-	if (!count && options->function && options->format == ADA_FORMAT_TEXT)
-		ada_answer_unmatched(output, session, options->function);
+	if (options->format == ADA_FORMAT_TEXT)
+		ada_answer_unmatched(output, session, &options->functions);
 	result = put_rows(order, count < options->limit ? count : options->limit, options, output);
 done:
 	free(order);
@@ -152,7 +151,7 @@ static int put_diff(struct ada_stats *now, struct ada_stats *before, const struc
 {
 	struct ada_report_diff how = { .format = options->format,
 				       .sort = options->sort,
-				       .function = options->function,
+				       .functions = &options->functions,
 				       .limit = options->limit,
 				       .source = options->source };
 	struct ada_diff diff;
@@ -194,6 +193,29 @@ static int compute(struct ada_stats stats[ADA_SIDES], struct ada_comparison *com
 	return 0;
 }
 
+static int put_cost(const char *command, const struct ada_options *options)
+{
+	static struct ada_output output;
+	struct ada_session *session;
+	struct ada_error error = {};
+	int status;
+
+	if (options->diff || options->thread || options->from || options->to || options->source)
+		ada_options_fail(command, "--cost is told of whole recordings: it takes no --diff, --thread, --from, --to or --source");
+	status = ada_answer_open(command, options, &session);
+	if (status)
+		return status;
+	ada_output_open(&output, STDOUT_FILENO);
+	if (ada_report_cost_put(session, options, &output)) {
+		ada_error_set(&error, ENOMEM, "out of memory");
+		status = ada_answer_fail(command, &error);
+	} else {
+		status = ada_answer_finish(command, &output, session);
+	}
+	ada_session_close(session);
+	return status;
+}
+
 int ada_cmd_report(int argc, char **argv)
 {
 	static struct ada_output output;
@@ -204,6 +226,8 @@ int ada_cmd_report(int argc, char **argv)
 	int status;
 
 	ada_options_take(&options, &usage, argc, argv);
+	if (options.cost)
+		return put_cost(argv[0], &options);
 	parse_field(argv[0], options.sort); /* or fails */
 	if (options.diff && !ada_report_diff_sorts(options.sort))
 		ada_options_fail(argv[0],
@@ -222,5 +246,6 @@ done:
 	for (int side = 0; side < ADA_SIDES; side++)
 		ada_stats_free(&stats[side]);
 	ada_compare_close(&comparison);
+	ada_options_free(&options);
 	return status;
 }

@@ -70,14 +70,12 @@ static void take_numbers(struct number numbers[ADA_SIDE_FIELDS], const struct ad
 	numbers[ADA_SIDE_P99] = (struct number){ ada_histogram_percentile(durations, 990), true };
 }
 
-static bool fill_row(struct row *row, const struct ada_difference *function, const char *pattern)
+static bool fill_row(struct row *row, const struct ada_difference *function, const struct ada_pattern_list *patterns)
 {
-	const struct ada_symbol *symbol = ada_module_symbol(function->module, ADA_FUNCTION_SYMBOL(function->function_id));
-
 	row->function = function;
 	row->name = ada_module_function(function->module, function->function_id, row->buffer);
 	row->module = ada_module_name(function->module);
-	if (pattern && !ada_name_matches(pattern, symbol ? symbol->mangled : "", row->name))
+	if (patterns->items.count && !ada_module_is_meant(function->module, function->function_id, patterns))
 		return false;
 	take_numbers(row->numbers[ADA_NOW], function->now);
 	take_numbers(row->numbers[ADA_BEFORE], function->before);
@@ -196,7 +194,7 @@ int ada_report_diff_put(const struct ada_report_diff *how, const struct ada_diff
 	if (!rows || !order)
 		goto done;
 	for (size_t i = 0; i < diff->functions.count; i++)
-		if (fill_row(&rows[count], &diff->functions.items[i], how->function)) {
+		if (fill_row(&rows[count], &diff->functions.items[i], how->functions)) {
 			order[count] = &rows[count];
 			count++;
 		}

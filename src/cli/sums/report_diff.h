@@ -8,8 +8,8 @@ enum ada_report_side { ADA_SIDE_CALLS, ADA_SIDE_TOTAL, ADA_SIDE_SELF, ADA_SIDE_M
 
 struct ada_report_diff {
 	enum ada_format format;
-	const char *sort;     /* function, module, or by the change in calls, total, self, mean, p50, p99 */
-	const char *function; /* only these; NULL: all */
+	const char *sort;			  /* function, module, or by the change in calls, total, self, mean, p50, p99 */
+	const struct ada_pattern_list *functions; /* only these; empty: all */
 	uint64_t limit;
 	bool source;
 };

@@ -20,4 +20,5 @@ void ada_callers_refuse(struct ada_planner *planner);
 enum ada_refusal ada_name_refusal(const char *name);
 bool ada_name_is_cold(const char *name);
 bool ada_name_is_intercept(const char *name);
+uint16_t ada_name_objects(const char *name); /* flags of what its calls work on; 0: no such function */
 #endif

@@ -30,7 +30,8 @@ static int add_code(struct ada_planner *planner, uint64_t address, uint64_t byte
 	struct ada_code code = { .start = address, .end = address + bytes };
 
 	code.data = ada_elf_at(planner->elf, address, bytes);
-	code.no_functions = !strncmp(name, ".plt", 4) || !strcmp(name, ".bolt.org.text");
+	code.plt = !strncmp(name, ".plt", 4);
+	code.no_functions = code.plt || !strcmp(name, ".bolt.org.text");
 	return code.data && bytes ? ada_array_push(&planner->codes, code) : 0;
 }
 
@@ -114,6 +115,8 @@ static bool is_better_name(const struct candidate *a, const struct candidate *b)
 		return a->exported;
 	if (a_under != b_under)
 		return a_under < b_under;
+	if (!ada_name_objects(a->name) != !ada_name_objects(b->name)) /* pthread_spin_unlock, which is pthread_spin_init, too */
+		return ada_name_objects(a->name);
 	if ((a->binding == STB_LOCAL) != (b->binding == STB_LOCAL))
 		return b->binding == STB_LOCAL;
 	if (strcspn(a->name, "@") != strcspn(b->name, "@"))
@@ -173,6 +176,8 @@ static int add_group(struct ada_planner *planner, const struct candidate *group,
 			function.flags |= ADA_FUNCTION_EXPORTED;
 		if (symbol->exported && ada_name_is_intercept(symbol->name))
 			function.flags |= ADA_FUNCTION_INTERCEPT;
+		if (symbol->exported)
+			function.flags |= ada_name_objects(symbol->name);
 		if (symbol->size > size)
 			size = symbol->size;
 		if (!function.refusal)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "abi/intercept.h"
+#include "abi/object.h"
 #include "plan/code/code.h"
 
 #define NAME_MAX_BYTES 48 /* longer names are none of these */
@@ -11,6 +12,11 @@
 struct rule {
 	const char *name;
 	enum ada_refusal refusal;
+};
+
+struct object {
+	const char *name;
+	uint16_t flag;
 };
 
 static const struct rule exact_rules[] = {
@@ -159,6 +165,27 @@ bool ada_name_is_intercept(const char *name)
 		if (!strcmp(plain, intercepts[i]))
 			return true;
 	return false;
+}
+
+static int compare_object(const void *name, const void *object)
+{
+	return strcmp(name, ((const struct object *)object)->name);
+}
+
+uint16_t ada_name_objects(const char *name)
+{
+	static const struct object objects[] = {
+#define X(id, flag) { id, flag },
+		ADA_OBJECT_FUNCTIONS(X)
+#undef X
+	};
+	const struct object *object;
+	char plain[NAME_MAX_BYTES];
+
+	if (!plain_name(name, plain))
+		return 0;
+	object = bsearch(plain, objects, sizeof objects / sizeof *objects, sizeof *objects, compare_object);
+	return object ? object->flag : 0;
 }
 
 /* GCC's "f.cold" or "f.cold.3", BOLT's "f.warm", and clang's "f.__part.3" and "f.eh" (basic block sections): a part of f that

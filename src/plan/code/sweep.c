@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "plan/code/walk.h"
+#include "plan/registers/registers.h"
 
 struct walk { /* through one piece */
 	uint32_t piece;
@@ -13,6 +14,7 @@ struct walk { /* through one piece */
 	bool is_part;	     /* or may be one */
 	struct ada_caller_walk caller;
 	struct ada_elf_addresses data, labels; /* addresses taken: of data, and of this file's code */
+	struct ada_elf_addresses branches;     /* where branches inside the piece lead */
 };
 
 static bool bit(const struct ada_planner *planner, const uint8_t *bits, uint64_t address)
@@ -38,7 +40,32 @@ int ada_reference_add(struct ada_planner *planner, uint64_t address)
 	return add_target(planner, address, 0, false);
 }
 
-static int note_branch(struct ada_planner *planner, const struct walk *walk, uint64_t source, uint64_t target, bool call)
+/* A call of the next instruction reads its own address. */
+static int note_call(struct ada_planner *planner, const ZydisDecodedInstruction *instruction, uint64_t at, uint64_t target)
+{
+	const struct ada_call call = { .behind = at + instruction->length, .target = target };
+
+	if (!ada_is_call(instruction) || instruction->length != ADA_CALL_BYTES || target == call.behind ||
+	    !bit(planner, planner->is_start, target))
+		return 0;
+	return ada_array_push(&planner->calls, call);
+}
+
+/* Forgets the piece's calls, those from number `first` on, where they may be no calls: what looks like one among bytes that don't decode,
+ * or one that a branch leads into. */
+static void settle_calls(struct ada_planner *planner, const struct walk *walk, size_t first)
+{
+	if (walk->undecodable)
+		planner->calls.count = first;
+	for (size_t i = 0; i < walk->branches.count && planner->calls.count > first; i++) {
+		size_t at = ada_array_below(&planner->calls, behind, walk->branches.items[i] + 1);
+
+		if (at < planner->calls.count && planner->calls.items[at].behind - ADA_CALL_BYTES < walk->branches.items[i])
+			planner->calls.items[at].target = 0;
+	}
+}
+
+static int note_branch(struct ada_planner *planner, struct walk *walk, uint64_t source, uint64_t target, bool call)
 {
 	if (bit(planner, planner->is_start, target)) {
 		if (!call && ada_part_reached(planner, target, walk->is_part) && walk->is_part)
@@ -51,7 +78,7 @@ static int note_branch(struct ada_planner *planner, const struct walk *walk, uin
 	if (bit(planner, planner->near_entry, target) ||
 	    ((target < walk->start || target >= walk->end) && target >= planner->text_start && target < planner->text_end))
 		return add_target(planner, target, source, call);
-	return 0;
+	return call ? 0 : ada_array_push(&walk->branches, target);
 }
 
 static struct ada_slot_use *slot_at(const struct ada_planner *planner, uint64_t address)
@@ -96,8 +123,10 @@ static int note_instruction(struct ada_planner *planner, struct walk *walk, cons
 	int status = 0;
 
 	planner->moves_base |= instruction->mnemonic == ZYDIS_MNEMONIC_WRFSBASE;
-	if (ada_branch_target(instruction, at, &target))
-		return note_branch(planner, walk, at, target, ada_is_call(instruction));
+	if (ada_branch_target(instruction, at, &target)) {
+		status = note_call(planner, instruction, at, target);
+		return status ? status : note_branch(planner, walk, at, target, ada_is_call(instruction));
+	}
 	if (ada_is_rip_relative(instruction))
 		status = note_operand(planner, walk, instruction, at + instruction->length + (uint64_t)instruction->raw.disp.value);
 	if (has_modrm && is_indirect_branch(instruction) && instruction->raw.modrm.reg == 4 && !ada_is_rip_relative(instruction))
@@ -130,23 +159,28 @@ static int note_tables(struct ada_planner *planner, const struct walk *walk)
 	return 0;
 }
 
-static int walk_piece(struct ada_planner *planner, struct walk *walk, const uint8_t *bytes)
+/* `function`: the one that begins with it, or ADA_PLAN_NONE. */
+static int walk_piece(struct ada_planner *planner, struct walk *walk, uint32_t function, const uint8_t *bytes)
 {
 	ZydisDecodedInstruction instruction;
+	size_t calls = planner->calls.count;
 	uint64_t at = walk->start;
 
 	walk->jumps_indirectly = walk->undecodable = walk->flow_ends = walk->touches_return = false;
 	ada_caller_start(&walk->caller);
-	walk->data.count = walk->labels.count = 0;
+	walk->data.count = walk->labels.count = walk->branches.count = 0;
 	while (at < walk->end) {
 		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&planner->decoder, NULL, bytes + (at - walk->start), walk->end - at,
 								&instruction))) {
 			walk->undecodable = true;
 			walk->flow_ends = false;
+			if (ada_registers_note_undecodable(planner, at))
+				return -ENOMEM;
 			at++;
 			continue;
 		}
-		if (note_instruction(planner, walk, &instruction, at))
+		if (note_instruction(planner, walk, &instruction, at) ||
+		    ada_registers_note(planner, &instruction, bytes + (at - walk->start), at))
 			return -ENOMEM;
 		walk->touches_return |= ada_caller_step(&walk->caller, &instruction);
 		/* A call that ends a piece never returns: compilers leave out only what can't be reached. */
@@ -156,6 +190,9 @@ static int walk_piece(struct ada_planner *planner, struct walk *walk, const uint
 			walk->flow_ends = true;
 		at += instruction.length;
 	}
+	settle_calls(planner, walk, calls);
+	if (ada_registers_end_run(planner, walk->start, walk->end, function))
+		return -ENOMEM;
 	return walk->jumps_indirectly ? note_tables(planner, walk) : 0;
 }
 
@@ -176,7 +213,7 @@ static int walk_gap(struct ada_planner *planner, struct walk *walk, uint64_t nex
 	walk->start = at;
 	walk->end = next;
 	walk->is_part = true;
-	return at < next ? walk_piece(planner, walk, bytes) : 0;
+	return at < next ? walk_piece(planner, walk, ADA_PLAN_NONE, bytes) : 0;
 }
 
 static int slot_order(const void *a, const void *b)
@@ -222,6 +259,8 @@ int ada_sweep(struct ada_planner *planner)
 	uint64_t covered_start = 0, covered_end = 0, rest;
 	int status = prepare_slots(planner);
 
+	if (!status)
+		status = ada_registers_begin(planner);
 	for (uint32_t i = 0; i < planner->pieces.count && !status; i++) {
 		const struct ada_piece *piece = &planner->pieces.items[i];
 		const uint8_t *bytes = ada_code_at(planner, piece->start, &rest);
@@ -239,7 +278,7 @@ int ada_sweep(struct ada_planner *planner)
 		walk.end = piece->end;
 		walk.outer_start = covered_start;
 		walk.is_part = ada_piece_is_part(planner, piece);
-		status = walk_piece(planner, &walk, bytes);
+		status = walk_piece(planner, &walk, piece->function, bytes);
 		if (function)
 			function->undecodable = walk.undecodable;
 		if (function && walk.touches_return && !function->refusal && !(function->flags & ADA_FUNCTION_INTERCEPT))
@@ -249,5 +288,6 @@ int ada_sweep(struct ada_planner *planner)
 	}
 	ada_array_free(&walk.data);
 	ada_array_free(&walk.labels);
+	ada_array_free(&walk.branches);
 	return status ? status : note_references(planner);
 }

@@ -96,6 +96,7 @@ int ada_plan_assemble(struct ada_planner *planner, uint8_t **bytes, uint64_t *le
 	struct ada_plan_header header = { 0 };
 	struct ada_plan_function *functions = NULL;
 	struct ada_plan_import *imports = NULL;
+	struct ada_plan_call *calls = NULL;
 	struct ada_strings strings = { 0 };
 	uint64_t at = sizeof header, total;
 	uint32_t nothing;
@@ -107,6 +108,8 @@ int ada_plan_assemble(struct ada_planner *planner, uint8_t **bytes, uint64_t *le
 		status = convert_functions(planner, &strings, &functions);
 	if (!status && planner->options->decode)
 		status = ada_imports_read(planner, &strings, &imports, &header.import_count);
+	if (!status)
+		status = ada_calls_choose(planner, &calls, &header.call_count);
 	if (status)
 		goto out;
 	fill_header(planner, &header);
@@ -114,7 +117,8 @@ int ada_plan_assemble(struct ada_planner *planner, uint8_t **bytes, uint64_t *le
 	header.strings_bytes = strings.count;
 	total = sizeof header + header.function_count * sizeof *functions + header.hook_count * sizeof(struct ada_plan_hook) +
 		header.reloc_count * sizeof(struct ada_plan_reloc) + header.import_count * sizeof *imports +
-		header.origin_count * sizeof(struct ada_plan_origin) + header.bodies_bytes + header.strings_bytes + 7 * 8;
+		header.origin_count * sizeof(struct ada_plan_origin) + header.call_count * sizeof *calls + header.bodies_bytes +
+		header.strings_bytes + 8 * 8;
 	*bytes = calloc(1, total);
 	if (!*bytes) {
 		status = -ENOMEM;
@@ -125,6 +129,7 @@ int ada_plan_assemble(struct ada_planner *planner, uint8_t **bytes, uint64_t *le
 	header.relocs_offset = place(*bytes, &at, planner->plan_relocs.items, header.reloc_count * sizeof(struct ada_plan_reloc));
 	header.imports_offset = place(*bytes, &at, imports, header.import_count * sizeof *imports);
 	header.origins_offset = place(*bytes, &at, planner->origins.items, header.origin_count * sizeof(struct ada_plan_origin));
+	header.calls_offset = place(*bytes, &at, calls, header.call_count * sizeof *calls);
 	header.bodies_offset = place(*bytes, &at, planner->bodies.items, header.bodies_bytes);
 	header.strings_offset = place(*bytes, &at, strings.items, header.strings_bytes);
 	header.total_bytes = *length = at;
@@ -133,6 +138,7 @@ int ada_plan_assemble(struct ada_planner *planner, uint8_t **bytes, uint64_t *le
 out:
 	free(functions);
 	free(imports);
+	free(calls);
 	ada_array_free(&strings);
 	return status;
 }

@@ -30,6 +30,7 @@ static int check_header(const struct ada_plan_header *header, const uint8_t *mem
 	    !lies_inside(header, header->relocs_offset, header->reloc_count, sizeof(struct ada_plan_reloc)) ||
 	    !lies_inside(header, header->imports_offset, header->import_count, sizeof(struct ada_plan_import)) ||
 	    !lies_inside(header, header->origins_offset, header->origin_count, sizeof(struct ada_plan_origin)) ||
+	    !lies_inside(header, header->calls_offset, header->call_count, sizeof(struct ada_plan_call)) ||
 	    !lies_inside(header, header->bodies_offset, header->bodies_bytes, 1) ||
 	    !lies_inside(header, header->strings_offset, header->strings_bytes, 1))
 		return bad(error, "a table lies outside");
@@ -109,6 +110,17 @@ static bool hook_is_sound(const struct ada_plan_header *header, const struct ada
 	return true;
 }
 
+static bool call_is_sound(const struct ada_plan_header *header, const struct ada_plan_call *call)
+{
+	return call->hook < header->hook_count && call->behind >= ADA_CALL_BYTES &&
+	       call->behind <= header->address_end - header->address_start;
+}
+
+static bool calls_ascend(const struct ada_plan_call *one, const struct ada_plan_call *next)
+{
+	return one->hook < next->hook || (one->hook == next->hook && one->behind < next->behind);
+}
+
 int ada_plan_check(const void *memory, uint64_t bytes, struct ada_error *error)
 {
 	const struct ada_plan_header *header = memory;
@@ -116,6 +128,7 @@ int ada_plan_check(const void *memory, uint64_t bytes, struct ada_error *error)
 	const struct ada_plan_function *functions;
 	const struct ada_plan_hook *hooks;
 	const struct ada_plan_import *imports;
+	const struct ada_plan_call *calls;
 
 	if (bytes < sizeof *header)
 		return bad(error, "truncated");
@@ -124,6 +137,7 @@ int ada_plan_check(const void *memory, uint64_t bytes, struct ada_error *error)
 	functions = (const void *)(base + header->functions_offset);
 	hooks = (const void *)(base + header->hooks_offset);
 	imports = (const void *)(base + header->imports_offset);
+	calls = (const void *)(base + header->calls_offset);
 	for (uint32_t i = 0; i < header->function_count; i++)
 		if (!function_is_sound(header, &functions[i]) || (i && functions[i].address <= functions[i - 1].address) ||
 		    (functions[i].hook != ADA_PLAN_NONE && hooks[functions[i].hook].function != i))
@@ -136,5 +150,8 @@ int ada_plan_check(const void *memory, uint64_t bytes, struct ada_error *error)
 		if (imports[i].name >= header->strings_bytes || imports[i].version >= header->strings_bytes ||
 		    imports[i].refusal >= ADA_REFUSAL_COUNT || !is_inside_module(header, imports[i].slot, 8))
 			return bad(error, "impossible import");
+	for (uint32_t i = 0; i < header->call_count; i++)
+		if (!call_is_sound(header, &calls[i]) || (i && !calls_ascend(&calls[i - 1], &calls[i])))
+			return bad(error, "impossible call");
 	return 0;
 }

@@ -26,6 +26,7 @@ struct ada_code { /* executable bytes, by address */
 	uint64_t start, end;
 	const uint8_t *data;
 	bool no_functions; /* .plt*, .bolt.org.text */
+	bool plt;	   /* leads to other modules */
 };
 
 struct ada_function {
@@ -36,9 +37,11 @@ struct ada_function {
 	uint16_t flags, refusal; /* as in the plan */
 	uint32_t host;		 /* the function whose dead bytes hold its island, or ADA_PLAN_NONE */
 	bool is_host;
-	bool undecodable; /* somewhere in it: branches are then looked for at every byte */
-	bool by_frame;	  /* only .eh_frame says that it is a function: it may be another one's cold part */
-	bool red_zone;	  /* reached by jumps that need not be tail calls */
+	bool undecodable;		      /* somewhere in it: branches are then looked for at every byte */
+	bool by_frame;			      /* only .eh_frame says that it is a function: it may be another one's cold part */
+	bool red_zone;			      /* reached by jumps that need not be tail calls */
+	bool reads_vectors;		      /* or may */
+	uint16_t free_at_entry, free_at_exit; /* as in the plan */
 };
 
 struct ada_piece { /* of code that is decoded in one go; pieces don't overlap */
@@ -50,6 +53,11 @@ struct ada_target { /* something that may continue at `address` without coming f
 	uint64_t address;
 	uint64_t source; /* address of the branch; 0: a pointer, a table, a landing pad */
 	bool call;
+};
+
+struct ada_call {	 /* by a plain call rel32, to the entry of a function */
+	uint64_t behind; /* its return address */
+	uint64_t target; /* 0: it may be none */
 };
 
 struct ada_pad {	     /* bytes that nothing executes: NOPs and int3 behind the end of a function */
@@ -72,6 +80,8 @@ struct ada_slot_use {
 	bool jump_slot, called, read;
 };
 
+struct ada_registers; /* what the code does to registers: plan/registers */
+
 struct ada_planner {
 	const struct ada_elf *elf;
 	struct ada_elf *debug;
@@ -86,12 +96,14 @@ struct ada_planner {
 	ADA_ARRAY(struct ada_function) functions; /* by address */
 	ADA_ARRAY(struct ada_piece) pieces;	  /* by address */
 	ADA_ARRAY(struct ada_target) targets;	  /* by address, once sorted */
+	ADA_ARRAY(struct ada_call) calls;	  /* by address */
 	ADA_ARRAY(struct ada_pad) pads;		  /* by address */
 	ADA_ARRAY(struct ada_table_use) tables;
 	ADA_ARRAY(struct ada_slot_use) slots; /* by address */
 	ADA_ARRAY(struct ada_label) labels;   /* by address */
 	bool moves_base;		      /* some instruction sets the FS base */
 	bool runtime_imports;		      /* what this file imports belongs to a run-time: no call */
+	struct ada_registers *registers;      /* NULL: none is free */
 	ADA_ARRAY(struct ada_plan_hook) hooks;
 	ADA_ARRAY(struct ada_plan_reloc) plan_relocs;
 	ADA_ARRAY(struct ada_plan_origin) origins; /* those of plain copies first */

@@ -166,10 +166,14 @@ int ada_hook_add(struct ada_planner *planner, uint32_t number, uint64_t address,
 		 const struct ada_body *body)
 {
 	struct ada_function *function = &planner->functions.items[number];
-	struct ada_plan_hook hook = {
-		.patch_address = address, .function = number, .form = (uint8_t)form, .flags = ADA_HOOK_READS_VECTORS
-	};
+	struct ada_plan_hook hook = { .patch_address = address,
+				      .function = number,
+				      .form = (uint8_t)form,
+				      .free_at_entry = function->free_at_entry,
+				      .free_at_exit = function->free_at_exit };
 
+	if (function->reads_vectors)
+		hook.flags |= ADA_HOOK_READS_VECTORS;
 	if (function->red_zone)
 		hook.flags |= ADA_HOOK_RED_ZONE;
 	function->hook = (uint32_t)planner->hooks.count;

@@ -38,7 +38,7 @@ static int remove_top(struct ada_calls *calls)
 		calls->receiver.set_aside(calls->receiver.context, top);
 	if (calls->after_loss) {
 		if (calls->stack.count)
-			top[-1].children_ns += calls->before_loss_ns - top->start_ns;
+			top[-1].children_ns += ada_call_duration_to(top, calls->before_loss_ns);
 		report(calls, top, ADA_OUTCOME_UNKNOWN);
 		return 0;
 	}
@@ -143,7 +143,7 @@ static int call_end(struct ada_calls *calls, const struct ada_event *event, uint
 	calls->stack.count = number;
 	call = &calls->stack.items[number];
 	if (number)
-		calls->stack.items[number - 1].children_ns += event->timestamp_ns - call->start_ns;
+		calls->stack.items[number - 1].children_ns += ada_call_duration_to(call, event->timestamp_ns);
 	call_finish(calls, call, event, position);
 	return 0;
 }
@@ -163,6 +163,11 @@ int ada_calls_feed(struct ada_calls *calls, const struct ada_event *event, uint6
 		calls->lost += event->function_id;
 		calls->losses++;
 		break;
+	case ADA_EVENT_RECORDER:
+		for (size_t i = 0; i < calls->stack.count; i++)
+			calls->stack.items[i].waited_ns += event->function_id;
+		calls->last_ns = event->timestamp_ns;
+		return 0;
 	default: return 0;
 	}
 	calls->last_ns = event->timestamp_ns;
@@ -170,16 +175,17 @@ int ada_calls_feed(struct ada_calls *calls, const struct ada_event *event, uint6
 	return result;
 }
 
-void ada_calls_end(struct ada_calls *calls)
+void ada_calls_end(struct ada_calls *calls, uint64_t end_ns)
 {
+	end_ns = end_ns > calls->last_ns ? end_ns : calls->last_ns;
 	forget_oldest(calls, calls->aside.count);
-	take_gap(calls, &(struct ada_event){ .timestamp_ns = calls->last_ns });
+	take_gap(calls, &(struct ada_event){ .timestamp_ns = end_ns });
 	while (calls->stack.count) {
 		struct ada_call *call = &calls->stack.items[--calls->stack.count];
 
-		call->end_ns = calls->last_ns;
+		call->end_ns = end_ns;
 		if (calls->stack.count)
-			calls->stack.items[calls->stack.count - 1].children_ns += call->end_ns - call->start_ns;
+			calls->stack.items[calls->stack.count - 1].children_ns += ada_call_duration(call);
 		report(calls, call, ADA_OUTCOME_OPEN);
 	}
 	calls->last_ns = 0;

@@ -8,7 +8,8 @@
  *   LOST                    events are missing: what was set aside won't come back. Of the open calls, those go that the
  *                           next event shows to be gone. One whose end arrives may have been another call of the same
  *                           function by then: it is marked. The time of the gap is no one's own.
- *   end                     open calls are open (they end with the recording), those set aside have no known end.
+ *   RECORDER                the program waited for ada: so much less did all open calls last.
+ *   end                     open calls are open (they last until the process ends, or until now), those set aside have no known end.
  *
  * Why aside: calls on another stack of the same thread (fibers, coroutines) end later than those around them; and where a
  * call site got no return stub, a call has no RETURN at all. At most 16,384 wait aside (a thousand suspended fibers),
@@ -24,7 +25,7 @@
 enum ada_outcome {
 	ADA_OUTCOME_RETURN,
 	ADA_OUTCOME_EXCEPTION,
-	ADA_OUTCOME_OPEN,    /* still running when the recording ends: end_ns is the thread's last event */
+	ADA_OUTCOME_OPEN,    /* still running when the process ends, or now: that is end_ns */
 	ADA_OUTCOME_UNKNOWN, /* its end was not recorded: end_ns and children_ns mean nothing */
 };
 
@@ -35,6 +36,7 @@ struct ada_call {
 	uint64_t caller_id; /* function of the open call that made this one; ADA_NO_FUNCTION: outermost */
 	uint64_t start_ns, end_ns;
 	uint64_t children_ns;  /* of the calls directly below, as far as known, and of gaps */
+	uint64_t waited_ns;    /* for ada, between start and end: RECORDER events. No part of the call's duration */
 	uint64_t losses;       /* losses of its thread when the call began */
 	uint64_t position;     /* index_seq of the CALL */
 	uint64_t end_position; /* of the RETURN or EXCEPTION */
@@ -44,6 +46,26 @@ struct ada_call {
 	bool across_loss; /* events were lost while the call was open: its duration is a guess */
 	void *user;	  /* the receiver's */
 };
+
+/* How long the call took the program up to `end_ns`. */
+static inline uint64_t ada_call_duration_to(const struct ada_call *call, uint64_t end_ns)
+{
+	uint64_t all_ns = end_ns - call->start_ns;
+
+	return all_ns > call->waited_ns ? all_ns - call->waited_ns : 0;
+}
+
+static inline uint64_t ada_call_duration(const struct ada_call *call)
+{
+	return ada_call_duration_to(call, call->end_ns);
+}
+
+static inline uint64_t ada_call_self(const struct ada_call *call)
+{
+	uint64_t duration_ns = ada_call_duration(call);
+
+	return duration_ns > call->children_ns ? duration_ns - call->children_ns : 0;
+}
 
 /* What becomes of calls. Each may be NULL. */
 struct ada_calls_receiver {
@@ -67,6 +89,7 @@ struct ada_calls {
 void ada_calls_open(struct ada_calls *calls, const struct ada_calls_receiver *receiver);
 /* 0 or -ENOMEM. Kinds that it doesn't know are skipped. */
 int ada_calls_feed(struct ada_calls *calls, const struct ada_event *event, uint64_t position);
-void ada_calls_end(struct ada_calls *calls); /* reports what is left; ready for another thread */
+/* Reports what is left; ready for another thread. Open calls last until end_ns, or until the last event where that is later. */
+void ada_calls_end(struct ada_calls *calls, uint64_t end_ns);
 void ada_calls_close(struct ada_calls *calls);
 #endif

@@ -140,7 +140,7 @@ static void scan_thread(struct ada_scan *scan, size_t number)
 		if (!scan->result && ada_interrupted())
 			scan->result = -EINTR;
 	}
-	ada_calls_end(&scan->calls);
+	ada_calls_end(&scan->calls, ada_process_end_ns(thread->process));
 	atf_thread_release(thread->events, position.released, position.at);
 	ada_stack_close(&scan->above);
 }

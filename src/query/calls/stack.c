@@ -1,6 +1,7 @@
 /* Open calls: see stack.h. */
 #include "query/calls/stack.h"
 #include <errno.h>
+#include "atf/session/thread.h"
 
 #define BLOCK_EVENTS (1u << 16) /* 2 MiB: mapped at a time */
 
@@ -217,11 +218,44 @@ int ada_lookback_get(struct ada_lookback *back, size_t number, const struct ada_
 	return result;
 }
 
+/* --- packed ------------------------------------------------------------------------------------------------------------- */
+
+/* Takes the calls that are open where the event's block begins, and follows them from there. -EINVAL: the block doesn't tell where their
+ * events are, for it isn't packed, or damaged, or the calls began before the thread's first event. */
+static int follow_block(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position)
+{
+	struct atf_packed_open_calls open;
+	uint64_t from;
+	int result = atf_thread_open_calls(thread->events, position, &open, &from) ? -EINVAL : 0;
+
+	*stack = (struct ada_stack){ .after_loss = open.after_loss };
+	for (size_t i = 0; i < open.frames.count && !result; i++) {
+		const struct atf_pack_frame *frame = &open.frames.items[i];
+		const struct ada_frame own = { frame->position, frame->function_id, frame->start_ns, frame->depth };
+
+		result = frame->position < from ? ada_array_push(&stack->frames, own) : -EINVAL;
+	}
+	ada_array_free(&open.frames);
+	return result ? result : replay(stack, thread, from, position);
+}
+
 int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position)
 {
 	struct ada_lookback back;
 	int result;
 
+	*stack = (struct ada_stack){};
+	result = position < thread->count ? follow_block(stack, thread, position) : -EINVAL;
+	if (!result) {
+		const struct ada_event *event = atf_thread_get(thread->events, position);
+
+		if (event->event_kind == ADA_EVENT_CALL)
+			ada_stack_leave(stack, event->call_depth);
+		return 0;
+	}
+	ada_stack_close(stack);
+	if (result != -EINVAL)
+		return result;
 	ada_lookback_open(&back, thread, position);
 	result = look_back(&back, SIZE_MAX);
 	*stack = (struct ada_stack){ .after_loss = back.after_loss };
@@ -230,5 +264,35 @@ int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint6
 	if (result)
 		ada_stack_close(stack);
 	ada_lookback_close(&back);
+	return result;
+}
+
+/* --- aged --------------------------------------------------------------------------------------------------------------- */
+
+int ada_calls_resume(struct ada_calls *calls, const AtfTotalsHeader *header)
+{
+	const AtfTotalsCall *items;
+	int result = 0;
+
+	if (!header)
+		return 0;
+	items = (const AtfTotalsCall *)(header + 1);
+	calls->losses = 1; /* some, before the calls that were open during one */
+	calls->last_ns = header->time_end_ns;
+	calls->before_loss_ns = header->before_loss_ns;
+	calls->after_loss = header->flags & ATF_TOTALS_AFTER_LOSS;
+	for (uint32_t i = 0; i < header->open_count + header->aside_count && !result; i++) {
+		bool aside = i >= header->open_count;
+		struct ada_call call = { .function_id = items[i].function_id,
+					 .caller_id = !aside && i ? items[i - 1].function_id : ADA_NO_FUNCTION,
+					 .start_ns = items[i].start_ns,
+					 .children_ns = items[i].children_ns,
+					 .waited_ns = items[i].waited_ns,
+					 .losses = items[i].flags & ATF_TOTALS_ACROSS_LOSS ? 0 : calls->losses,
+					 .depth = items[i].depth,
+					 .aside = aside };
+
+		result = aside ? ada_array_push(&calls->aside, call) : ada_array_push(&calls->stack, call);
+	}
 	return result;
 }

@@ -6,6 +6,7 @@
  * recording begins in the middle; then the calls are followed forwards, from the nearest outermost call on. */
 #ifndef ADA_QUERY_STACK_H
 #define ADA_QUERY_STACK_H
+#include "abi/totals.h"
 #include "base/array.h"
 #include "query/calls/calls.h"
 #include "query/session/session.h"
@@ -47,4 +48,8 @@ void ada_lookback_open(struct ada_lookback *back, const struct ada_thread *threa
 /* The call `number` (0: innermost), or NULL in *frame; good until the next question. 0 or -ENOMEM. */
 int ada_lookback_get(struct ada_lookback *back, size_t number, const struct ada_frame **frame);
 void ada_lookback_close(struct ada_lookback *back);
+
+/* Takes `calls`, which has read nothing yet, to where the segments ended that have gone: to the calls that are open there, and those set
+ * aside. `totals`: atf_thread_totals; NULL: none have. 0 or -ENOMEM. */
+int ada_calls_resume(struct ada_calls *calls, const AtfTotalsHeader *totals);
 #endif

@@ -34,7 +34,7 @@ static void take_duration(void *context, const struct ada_call *call)
 	if (call->across_loss || (call->outcome != ADA_OUTCOME_RETURN && call->outcome != ADA_OUTCOME_EXCEPTION))
 		return;
 	timeline->moment->duration_known = true;
-	timeline->moment->duration_ns = call->end_ns - call->start_ns;
+	timeline->moment->duration_ns = ada_call_duration(call);
 }
 
 int ada_timeline_open(struct ada_timeline **opened, const struct ada_selection *selection, bool durations, struct ada_error *error)

@@ -63,7 +63,7 @@ static int take_call(void *context, const struct ada_call *call, bool cut)
 	const struct ada_process *process = csv->thread->process;
 	bool ended = call->outcome == ADA_OUTCOME_RETURN || call->outcome == ADA_OUTCOME_EXCEPTION;
 	bool known = call->outcome != ADA_OUTCOME_UNKNOWN;
-	uint64_t duration_ns = call->end_ns - call->start_ns;
+	uint64_t duration_ns = ada_call_duration(call);
 	const struct ada_export_text *text;
 
 	if (call->start_ns < csv->export->selection->from_ns)
@@ -75,7 +75,7 @@ static int take_call(void *context, const struct ada_call *call, bool cut)
 	put_number(output, call->start_ns);
 	put_optional(output, call->end_ns, known);
 	put_optional(output, duration_ns, known);
-	put_optional(output, duration_ns > call->children_ns ? duration_ns - call->children_ns : 0, known);
+	put_optional(output, ada_call_self(call), known);
 	put_number(output, call->function_id);
 	text = ada_export_text(&csv->texts, csv->export, process, call->function_id, NULL);
 	if (!text)
@@ -108,18 +108,19 @@ static int write_calls(struct csv *csv, struct ada_error *error)
 
 static const char *kind_name(uint32_t kind)
 {
-	static const char *const names[] = {
-		[ADA_EVENT_CALL] = "call", [ADA_EVENT_RETURN] = "return", [ADA_EVENT_EXCEPTION] = "exception", [ADA_EVENT_LOST] = "lost"
+	static const char *const names[ADA_EVENT_KINDS] = {
+		[ADA_EVENT_CALL] = "call", [ADA_EVENT_RETURN] = "return", [ADA_EVENT_EXCEPTION] = "exception",
+		[ADA_EVENT_LOST] = "lost", [ADA_EVENT_OBJECT] = "object", [ADA_EVENT_RECORDER] = "recorder"
 	};
 
-	return kind < sizeof names / sizeof *names ? names[kind] : NULL;
+	return kind < ADA_EVENT_KINDS ? names[kind] : NULL;
 }
 
 static int put_moment(struct csv *csv, const struct ada_moment *moment)
 {
 	const struct ada_event *event = moment->event;
 	struct ada_output *output = csv->output;
-	bool lost = event->event_kind == ADA_EVENT_LOST;
+	bool other = event->event_kind >= ADA_EVENT_LOST;
 	const struct ada_export_text *text;
 
 	if (!kind_name(event->event_kind))
@@ -129,7 +130,7 @@ static int put_moment(struct csv *csv, const struct ada_moment *moment)
 	put_number(output, moment->thread->tid);
 	put_number(output, moment->position);
 	put_text(output, kind_name(event->event_kind));
-	if (lost) {
+	if (other) {
 		ada_output_string(output, ",,");
 	} else {
 		text = ada_export_text(&csv->texts, csv->export, moment->thread->process, event->function_id, NULL);
@@ -140,7 +141,9 @@ static int put_moment(struct csv *csv, const struct ada_moment *moment)
 	}
 	put_number(output, event->call_depth);
 	put_optional(output, event->detail_seq, event->detail_seq != ADA_NO_DETAIL);
-	if (lost)
+	put_optional(output, event->function_id, event->event_kind == ADA_EVENT_LOST);
+	put_optional(output, event->function_id, event->event_kind == ADA_EVENT_OBJECT);
+	if (event->event_kind == ADA_EVENT_RECORDER)
 		ada_output_u64(output, event->function_id);
 	put_process(csv, moment->thread->process);
 	return 0;
@@ -182,7 +185,8 @@ static int write_events(struct csv *csv, struct ada_error *error)
 		return ada_error_system(error, ENOMEM, "%s", selection->session->path);
 	result = ada_timeline_open(&timeline, selection, false, error);
 	if (!result) {
-		ada_output_string(csv->output, "timestamp_ns,thread,tid,index_seq,kind,function,module,depth,detail_seq,lost");
+		ada_output_string(csv->output,
+				  "timestamp_ns,thread,tid,index_seq,kind,function,module,depth,detail_seq,lost,object,waited_ns");
 		ada_output_string(csv->output, csv->several ? ",process\n" : "\n");
 		result = put_moments(csv, timeline, kept);
 		csv->export->completeness = ada_timeline_completeness(timeline);

@@ -215,7 +215,7 @@ static int put_late_end(struct ada_perfetto *perfetto, const struct ada_call *ca
 	put_function(packet, &named);
 	ada_perfetto_note_text(packet, "outcome", ada_export_outcome(call->outcome));
 	ada_perfetto_note_u64(packet, "began_ns", call->start_ns);
-	ada_perfetto_note_u64(packet, "duration_ns", call->end_ns - call->start_ns);
+	ada_perfetto_note_u64(packet, "duration_ns", ada_call_duration(call));
 	ada_perfetto_note_u64(packet, "index_seq", call->position);
 	ada_proto_end(packet, event);
 	return result ? result : ada_perfetto_packet_done(perfetto);

@@ -55,7 +55,7 @@ static int run_text(struct file *file, const char *statement)
 
 static const char *name_of(const struct ada_sql_table *table)
 {
-	return table->function ? "report" : table->name;
+	return !strcmp(table->name, "fn_stats") ? "report" : table->name;
 }
 
 static void put_columns(sqlite3_str *text, const struct ada_sql_table *table, bool types)
@@ -98,10 +98,10 @@ static int name_table(struct file *file, const struct ada_sql_table *table)
 	return statement_run(file, text);
 }
 
-/* All tables but those that take arguments; of these the statistics, which need none. */
+/* All tables but those that take arguments; of these the statistics and the marks' causes, which need none. */
 static bool is_wanted(const struct ada_sql_table *table)
 {
-	return !table->function || !strcmp(table->name, "fn_stats");
+	return !table->function || !strcmp(table->name, "fn_stats") || !strcmp(table->name, "causes");
 }
 
 /* --- what it covers ---------------------------------------------------------------------------------------------------- */

@@ -154,23 +154,33 @@ static int feed(struct walk *walk, uint64_t first, uint64_t last)
 	return result;
 }
 
+/* Whether calls are open behind its last event. */
+static bool hangs(const struct ada_thread *thread)
+{
+	struct ada_stack stack;
+	bool any = !ada_stack_at(&stack, thread, thread->count) && stack.frames.count;
+
+	ada_stack_close(&stack);
+	return any;
+}
+
 static int walk_thread(struct walk *walk, size_t number)
 {
 	const struct ada_selection *selection = walk->export->selection;
 	const struct ada_thread *thread = selection->threads.items[number];
 	const struct ada_export_receiver *receiver = walk->receiver;
-	uint64_t first, last;
+	uint64_t first, last, end_ns = ada_process_end_ns(thread->process);
 	bool present; /* something of it is in the selection: events, or calls that are open throughout */
 	int result = 0;
 
 	ada_selection_range(selection, thread, &first, &last);
-	present = last && first < thread->count;
+	present = last && (first < thread->count || (selection->from_ns <= end_ns && hangs(thread)));
 	walk->at = (struct ada_export_thread){ .thread = thread, .number = number, .events = last - first };
 	walk->open = 0;
 	walk->cut = false;
 	if (present) {
 		walk->at.from_ns = first ? selection->from_ns : atf_thread_get(thread->events, first)->timestamp_ns;
-		walk->at.to_ns = last < thread->count ? selection->to_ns : atf_thread_get(thread->events, last - 1)->timestamp_ns;
+		walk->at.to_ns = selection->to_ns <= end_ns ? selection->to_ns : end_ns;
 	}
 	if (receiver->thread)
 		result = receiver->thread(receiver->context, &walk->at);
@@ -179,10 +189,9 @@ static int walk_thread(struct walk *walk, size_t number)
 			result = begin_open(walk, first);
 		if (!result)
 			result = feed(walk, first, last);
-		/* Calls that are open then last beyond. */
-		if (walk->cut && walk->calls.last_ns < walk->at.to_ns)
-			walk->calls.last_ns = walk->at.to_ns;
-		ada_calls_end(&walk->calls);
+		/* Calls that are open then last beyond; one that is to be followed to its end has none. */
+		walk->cut |= selection->to_ns <= end_ns;
+		ada_calls_end(&walk->calls, receiver->whole && walk->open ? end_ns : walk->at.to_ns);
 	}
 	if (!result)
 		result = walk->result;

@@ -98,7 +98,7 @@ static void search_thread(struct search *search, const struct ada_recorded_windo
 			if (ada_calls_feed(&calls, &stretch.events[i], stretch.position + i))
 				search->result = -ENOMEM;
 	/* Calls that are still open lasted at least until the thread's last event here. */
-	ada_calls_end(&calls);
+	ada_calls_end(&calls, 0);
 	for (size_t i = 0; i < search->slow.count; i++)
 		if (search->slow.items[i].thread == thread && search->slow.items[i].outcome == ADA_OUTCOME_OPEN)
 			search->slow.items[i].end_position = end - 1;

@@ -11,28 +11,6 @@ static const json_object *marks_of(const struct ada_recorded_window *window)
 	return ada_json_get(window->entry, "marks");
 }
 
-/* Thread and thread-wide position of a mark, where the recording has such an event. */
-static void find_event(const struct ada_story *story, struct ada_mark_place *place)
-{
-	const struct ada_process *process = place->window->process;
-	uint64_t number = ada_json_u64(place->entry, "thread", UINT64_MAX), segment = ada_json_u64(place->entry, "segment", 0);
-	uint64_t position = ada_json_u64(place->entry, "indexSeq", UINT64_MAX);
-
-	for (size_t i = 0; i < process->thread_count; i++) {
-		const struct ada_thread *thread = &story->session->threads.items[process->first_thread + i];
-
-		if (thread->number != number || !thread->events || position == UINT64_MAX ||
-		    segment >= atf_thread_segments(thread->events) ||
-		    position >= atf_index_count(atf_thread_segment(thread->events, (uint32_t)segment)))
-			continue;
-		for (uint32_t j = 0; j < segment; j++)
-			position += atf_index_count(atf_thread_segment(thread->events, j));
-		place->thread = thread;
-		place->position = position;
-		return;
-	}
-}
-
 bool ada_narrate_place(const struct ada_story *story, uint64_t number, uint64_t mark, struct ada_mark_place *place)
 {
 	const struct ada_recorded_window *window = &story->session->windows.items[number];
@@ -42,7 +20,7 @@ bool ada_narrate_place(const struct ada_story *story, uint64_t number, uint64_t 
 		return false;
 	place->entry = json_object_array_get_idx(marks_of(window), mark);
 	place->ns = ada_json_u64(place->entry, "tsNs", ada_json_u64(window->entry, "markedNs", window->start_ns));
-	find_event(story, place);
+	ada_mark_event(window->process, place->entry, &place->thread, &place->position);
 	/* What a rule says about an event names its function; a signal or crash names the last event before it. */
 	place->has_function = place->thread && json_object_is_type(ada_json_get(place->entry, "functionId"), json_type_int) &&
 			      atf_thread_get(place->thread->events, place->position)->function_id ==

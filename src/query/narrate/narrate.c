@@ -37,6 +37,7 @@ static struct ada_completeness completeness_of(const struct ada_story *story, st
 static void free_sentence(struct ada_sentence *sentence)
 {
 	free(sentence->text);
+	free(sentence->cause);
 	ada_array_free(&sentence->evidence);
 }
 

@@ -2,6 +2,7 @@
 #ifndef ADA_QUERY_NARRATE_PARTS_H
 #define ADA_QUERY_NARRATE_PARTS_H
 #include "query/calls/calls.h"
+#include "query/cause/cause.h"
 #include "query/narrate/narrate.h"
 #include "query/tell/tell.h"
 
@@ -23,6 +24,24 @@ struct ada_first_marks {  /* marks of rules that had not marked in the window be
 	uint64_t rules[ADA_RULES_TOLD]; /* seen so far */
 	uint64_t told_ns;		/* the last moment for which the threads' doings were told; 0: none yet */
 };
+
+struct ada_headline {		/* of a window */
+	struct ada_cause cause; /* of its slowest marked call, or of its hang */
+	bool found;
+	uint64_t window;       /* number in the session */
+	uint64_t took_ns, key; /* key: the same for causes that are alike; 0: none */
+	uint64_t calls;	       /* marked in this window and alike */
+	uint64_t more;	       /* further windows that are alike */
+	bool told;	       /* a window before is alike */
+};
+/* Finds it; the caller frees it. Without a cause the headline tells the mark. */
+void ada_headline_find(struct ada_story *story, struct ada_cause_reader *reader, uint64_t number, struct ada_headline *headline);
+void ada_headline_free(struct ada_headline *headline);
+/* The columns of SQL's causes as a JSON object, "null" without a cause; malloc'ed, NULL: no memory. */
+char *ada_headline_json(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline);
+void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline);
+/* The sentences that bear it out. */
+void ada_narrate_cause(struct ada_story *story, const struct ada_headline *headline);
 
 void ada_narrate_session(struct ada_story *story);
 void ada_narrate_process(struct ada_story *story, const struct ada_process *process);

@@ -31,11 +31,16 @@ static void cite_all_threads(struct ada_story *story)
 		ada_narrate_cite_thread(story, story->selection->threads.items[i]);
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 static void tell_recorded(struct ada_story *story)
 {
 	const struct ada_session *session = story->session;
 	const json_object *document = session->document, *host = ada_json_get(document, "host");
-	uint64_t end_ns = ada_json_u64(document, "endNs", 0), events = 0, threads = 0;
+	uint64_t end_ns = ada_json_u64(document, "endNs", 0), last_ns = 0, events = 0, threads = 0;
 	char number[ADA_WORDS], duration[ADA_UNITS_TEXT];
 	struct ada_telling telling;
 
@@ -43,8 +48,9 @@ static void tell_recorded(struct ada_story *story)
 		events += session->threads.items[i].count;
 		threads += session->threads.items[i].count > 0;
 	}
-	if (!end_ns)
-		end_ns = ada_session_last_ns(session, 0, session->threads.count);
+	for (size_t i = 0; i < session->processes.count && !end_ns; i++)
+		last_ns = later(last_ns, ada_process_end_ns(session->processes.items[i]));
+	end_ns = end_ns ? end_ns : last_ns;
 	if (!ada_telling_open(story, &telling))
 		return;
 	if (ada_json_length(ada_json_get(document, "command"))) {
@@ -96,6 +102,24 @@ static bool windows_known(const struct ada_session *session)
 	return true;
 }
 
+static void tell_muted(struct ada_story *story)
+{
+	const struct ada_completeness *completeness = &story->narrative->completeness;
+	const struct ada_session *session = story->session;
+	char number[ADA_WORDS], percent[ADA_WORDS];
+
+	if (!completeness->muted)
+		return;
+	ada_narrate_say(story, "muted",
+			"%s function%s muted for some of the time, about %s of the calls: those are in no file, and their time is their "
+			"callers' own.",
+			ada_format_grouped(completeness->muted, number), completeness->muted == 1 ? " was" : "s were",
+			ada_words_percent(completeness->muted_share, percent));
+	for (size_t i = 0; i < session->processes.count; i++)
+		if (ada_json_length(ada_json_get(session->processes.items[i]->manifest, "muted")))
+			ada_narrate_cite_file(story, session->processes.items[i], "manifest.json", "muted");
+}
+
 /* What was lost in all, and how much has detail. */
 static void tell_completeness(struct ada_story *story)
 {
@@ -105,12 +129,15 @@ static void tell_completeness(struct ada_story *story)
 
 	if (completeness->events) {
 		ada_narrate_say(story, "losses",
-				completeness->lost     ? "%s event%s lost." :
-				completeness->complete ? "No event was lost." :
-							 "No loss is recorded, but the recording is not complete.",
+				completeness->lost			     ? "%s event%s lost." :
+				completeness->complete || completeness->aged ? "No event was lost." :
+									       "No loss is recorded, but the recording is not complete.",
 				ada_format_grouped(completeness->lost, number), completeness->lost == 1 ? " was" : "s were");
 		cite_all_threads(story);
 	}
+	if (completeness->aged)
+		ada_narrate_say(story, "losses", "%s older events have gone: only sums by function know of them.",
+				ada_format_grouped(completeness->aged, number));
 	if (!session->windows.count && !windows_known(session)) {
 		ada_narrate_say(story, "coverage", "%s of the events have detail; which windows were kept can't be read.",
 				ada_words_percent(completeness->detail_coverage, percent));
@@ -152,6 +179,7 @@ void ada_narrate_session(struct ada_story *story)
 	tell_recorded(story);
 	tell_selected(story);
 	tell_completeness(story);
+	tell_muted(story);
 	tell_missing(story);
 }
 
@@ -187,9 +215,9 @@ static void tell_life(struct ada_story *story, const struct ada_process *process
 		return;
 	last_ns = ada_session_last_ns(story->session, process->first_thread, process->thread_count);
 	if (!end_ns)
-		end_ns = last_ns;
+		end_ns = ada_process_end_ns(process);
 	/* The recorder may see the end late, where it has the ends of many others to see to. */
-	late = last_ns && end_ns > last_ns + LATE_NS;
+	late = last_ns && ada_json_get(manifest, "endNs") && end_ns > last_ns + LATE_NS;
 	fprintf(telling.stream, "Process %" PRIu32 " ran %s from %s for %s%s", process->pid,
 		ada_json_text(manifest, "program", "an unknown program"), ada_words_time(story, start_ns, time), late ? "at most " : "",
 		ada_format_duration(end_ns > start_ns ? end_ns - start_ns : 0, duration));

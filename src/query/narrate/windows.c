@@ -91,8 +91,9 @@ static void tell_short(struct ada_story *story, const struct ada_recorded_window
 	}
 }
 
-static void tell_window(struct ada_story *story, uint64_t number)
+static void tell_window(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline)
 {
+	uint64_t number = headline->window;
 	const struct ada_recorded_window *window = &story->session->windows.items[number];
 	struct ada_first_marks firsts = {};
 
@@ -100,6 +101,9 @@ static void tell_window(struct ada_story *story, uint64_t number)
 			    ada_json_text(window->entry, "triggerKind", "no trigger"));
 	if (story->result)
 		return;
+	story->narrative->sections.items[story->narrative->sections.count - 1].alike = headline->told;
+	ada_narrate_headline(story, reader, headline);
+	ada_narrate_cause(story, headline);
 	tell_bounds(story, window, number);
 	tell_short(story, window);
 	ada_narrate_marks(story, number, &firsts);
@@ -205,35 +209,64 @@ static bool has_new_kind(const struct ada_story *story, const struct told *told,
 	return false;
 }
 
-void ada_narrate_windows(struct ada_story *story)
-{
-	uint64_t *rest = calloc(story->session->windows.count + 1, sizeof *rest);
-	size_t rest_count = 0, crashes = 0;
-	struct told told = {};
+/* Headlines of the windows that are selected, the worst first: crashes, then what took longest, then by number. */
+struct ranking {
+	ADA_ARRAY(struct ada_headline) items;
+};
 
-	if (!rest) {
-		story->result = -ENOMEM;
-		return;
+#define ASKED_MAX 200 /* windows whose cause is looked for: the first ones */
+
+static uint64_t badness(const struct ada_headline *headline)
+{
+	return headline->found ? headline->took_ns : 0;
+}
+
+static int compare_headlines(const void *left, const void *right)
+{
+	const struct ada_headline *a = left, *b = right;
+
+	if (badness(a) != badness(b))
+		return badness(a) > badness(b) ? -1 : 1;
+	return a->window < b->window ? -1 : 1;
+}
+
+/* Of windows that are alike, the worst one says how many there are. */
+static void count_alike(struct ranking *ranking)
+{
+	for (size_t i = 0; i < ranking->items.count; i++) {
+		struct ada_headline *first = &ranking->items.items[i];
+
+		for (size_t j = i + 1; first->key && !first->told && j < ranking->items.count; j++)
+			if (ranking->items.items[j].key == first->key) {
+				ranking->items.items[j].told = true;
+				first->more++;
+			}
 	}
+}
+
+static int rank_windows(struct ada_story *story, struct ada_cause_reader *reader, struct ranking *ranking)
+{
 	for (uint64_t i = 0; i < story->session->windows.count && !story->result; i++) {
+		struct ada_headline headline = { .window = i };
+
 		if (!is_selected(story, i))
 			continue;
-		if (story->options.in_window || (crashes < SECTIONS_MAX && ada_narrate_holds_crash(story, i))) {
-			crashes++;
-			tell_window(story, i);
-		} else if (told.count < SECTIONS_MAX && (like_before(story, &told, i) < LIKE_TOLD || has_new_kind(story, &told, i))) {
-			told.windows[told.count++] = i;
-			tell_window(story, i);
-		} else {
-			rest[rest_count++] = i;
+		if (ranking->items.count < ASKED_MAX)
+			ada_headline_find(story, reader, i, &headline);
+		if (!story->result && ada_array_push(&ranking->items, headline)) {
+			ada_headline_free(&headline);
+			return -ENOMEM;
 		}
 	}
-	if (rest_count && !story->result)
-		ada_narrate_section(story, NULL, ADA_NO_WINDOW, "More windows");
-	while (rest_count && !story->result)
-		rest_count = tell_like(story, rest, rest_count);
-	free(rest);
-	/* A crash that no window holds: detail was off, or --trigger did not ask for it. */
+	if (ranking->items.count)
+		qsort(ranking->items.items, ranking->items.count, sizeof *ranking->items.items, compare_headlines);
+	count_alike(ranking);
+	return story->result;
+}
+
+/* A crash that no window holds: detail was off, or --trigger did not ask for it. */
+static void tell_other_crashes(struct ada_story *story)
+{
 	for (size_t i = 0; i < story->session->processes.count && !story->options.in_window && !story->result; i++) {
 		const struct ada_process *process = story->session->processes.items[i];
 		bool held = !ada_json_get(process->manifest, "crash") || !ada_narrate_selects_process(story, process);
@@ -246,4 +279,49 @@ void ada_narrate_windows(struct ada_story *story)
 		if (!story->result)
 			ada_narrate_crash(story, process, 0);
 	}
+}
+
+static void tell_ranked(struct ada_story *story, struct ada_cause_reader *reader, const struct ranking *ranking, uint64_t *rest)
+{
+	size_t rest_count = 0, crashes = 0;
+	struct told told = {};
+
+	for (size_t i = 0; i < ranking->items.count && !story->result; i++) {
+		const struct ada_headline *headline = &ranking->items.items[i];
+		uint64_t number = headline->window;
+
+		if (story->options.in_window || (crashes < SECTIONS_MAX && ada_narrate_holds_crash(story, number))) {
+			crashes++;
+			tell_window(story, reader, headline);
+		} else if (told.count < SECTIONS_MAX && (like_before(story, &told, number) < LIKE_TOLD ||
+							 has_new_kind(story, &told, number) || (headline->found && !headline->told))) {
+			told.windows[told.count++] = number;
+			tell_window(story, reader, headline);
+		} else {
+			rest[rest_count++] = number;
+		}
+	}
+	if (rest_count && !story->result)
+		ada_narrate_section(story, NULL, ADA_NO_WINDOW, "More windows");
+	while (rest_count && !story->result)
+		rest_count = tell_like(story, rest, rest_count);
+}
+
+void ada_narrate_windows(struct ada_story *story)
+{
+	struct ada_cause_reader *reader = ada_cause_reader_open(story->session);
+	uint64_t *rest = calloc(story->session->windows.count + 1, sizeof *rest);
+	struct ranking ranking = {};
+
+	if (!rest || !reader)
+		story->result = -ENOMEM;
+	else if (!rank_windows(story, reader, &ranking))
+		tell_ranked(story, reader, &ranking, rest);
+	for (size_t i = 0; i < ranking.items.count; i++)
+		ada_headline_free(&ranking.items.items[i]);
+	ada_array_free(&ranking.items);
+	ada_cause_reader_close(reader);
+	free(rest);
+	if (!story->result)
+		tell_other_crashes(story);
 }

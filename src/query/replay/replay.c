@@ -17,7 +17,7 @@ static bool names_function(struct run *run, const struct ada_process *process, u
 	const struct ada_trigger *trigger = run->replay->trigger;
 	uint64_t key = ada_process_function_key(process, function_id), known = 0;
 	struct ada_module *module;
-	struct ada_symbol *symbol;
+	char place[ADA_PLACE_TEXT];
 	struct ada_names names;
 
 	if (!trigger->patterns.count)
@@ -25,9 +25,8 @@ static bool names_function(struct run *run, const struct ada_process *process, u
 	if (ada_table_get(&run->named, key, &known))
 		return known;
 	module = ada_process_module(process, function_id);
-	symbol = module ? ada_module_symbol(module, ADA_FUNCTION_SYMBOL(function_id)) : NULL;
-	if (symbol && *symbol->mangled) {
-		ada_names_open(&names, symbol->mangled);
+	if (module) {
+		ada_module_names(&names, module, function_id, place);
 		known = ada_trigger_matches(trigger, &names);
 		ada_names_close(&names);
 	}
@@ -99,7 +98,7 @@ static void event_judge(struct run *run, const struct ada_moment *moment)
 	event.moment = moment;
 	event.track = &run->tracks[moment->thread - session->threads.items];
 	event.rule = &run->rule;
-	event.named = moment->event->event_kind != ADA_EVENT_LOST &&
+	event.named = moment->event->event_kind <= ADA_EVENT_EXCEPTION &&
 		      names_function(run, moment->thread->process, moment->event->function_id);
 	if (ada_replay_fits(run->replay->trigger, &event, &hit, &run->replay->untold))
 		mark_take(run, event.track->process, event.rule, &event.seen, &hit);

@@ -5,8 +5,9 @@
 #include <string.h>
 #include "query/rows/rows.h"
 
-static const char *const kinds[] = {
-	[ADA_EVENT_CALL] = "call", [ADA_EVENT_RETURN] = "return", [ADA_EVENT_EXCEPTION] = "exception", [ADA_EVENT_LOST] = "lost"
+static const char *const kinds[ADA_EVENT_KINDS] = {
+	[ADA_EVENT_CALL] = "call", [ADA_EVENT_RETURN] = "return", [ADA_EVENT_EXCEPTION] = "exception",
+	[ADA_EVENT_LOST] = "lost", [ADA_EVENT_OBJECT] = "object", [ADA_EVENT_RECORDER] = "recorder"
 };
 
 const char *ada_sql_kind_name(uint32_t kind)
@@ -170,15 +171,15 @@ static bool fits_text(const struct ada_sql_query *query, enum ada_sql_role role,
 static void settle_kinds(struct ada_sql_query *query)
 {
 	query->kinds = 0;
-	for (uint32_t kind = ADA_EVENT_CALL; kind <= ADA_EVENT_LOST; kind++)
+	for (uint32_t kind = ADA_EVENT_CALL; kind < ADA_EVENT_KINDS; kind++)
 		if (fits_text(query, ADA_SQL_KIND, kinds[kind]))
 			query->kinds |= 1u << kind;
 	query->any_function = !query->texts[ADA_SQL_FUNCTION].has_set && !query->numbers[ADA_SQL_FUNCTION_ID].has_set &&
 			      query->numbers[ADA_SQL_FUNCTION_ID].low == INT64_MIN &&
 			      query->numbers[ADA_SQL_FUNCTION_ID].high == INT64_MAX && !query->glob && !query->like;
-	/* A loss is of no function. */
+	/* Other events than calls and their ends are of no function. */
 	if (!query->any_function)
-		query->kinds &= ~(1u << ADA_EVENT_LOST);
+		query->kinds &= ADA_SQL_KINDS_OF_CALLS;
 	query->nothing |= !query->kinds;
 }
 

@@ -58,6 +58,8 @@ void ada_sql_names_close(struct ada_sql *sql);
 /* --- what a statement wants (query.c) -------------------------------------------------------------------------------- */
 
 #define ADA_SQL_ARGUMENTS 4
+#define ADA_SQL_KINDS_OF_CALLS (1u << ADA_EVENT_CALL | 1u << ADA_EVENT_RETURN | 1u << ADA_EVENT_EXCEPTION)
+#define ADA_SQL_KINDS_ALL ((1u << ADA_EVENT_KINDS) - (1u << ADA_EVENT_CALL))
 enum { ADA_SQL_MERGED = 1, ADA_SQL_COSTLY = 2, ADA_SQL_BACKWARDS = 4 }; /* bits of the plan's number */
 
 struct ada_sql_numbers {

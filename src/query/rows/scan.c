@@ -11,7 +11,7 @@ bool ada_sql_scan_fits(struct ada_sql_scan *scan)
 {
 	const struct ada_event *event = scan->event;
 
-	if (event->event_kind > ADA_EVENT_LOST || !(scan->query->kinds >> event->event_kind & 1))
+	if (event->event_kind >= ADA_EVENT_KINDS || !(scan->query->kinds >> event->event_kind & 1))
 		return false;
 	return !scan->by_function ||
 	       ada_sql_fits_function(scan->query, ada_sql_function_of(scan->sql, scan->thread->process, event->function_id));
@@ -112,11 +112,10 @@ static int next_merged(struct ada_sql_scan *scan)
 
 int ada_sql_scan_open(struct ada_sql_scan *scan, struct ada_sql *sql, struct ada_sql_query *query)
 {
-	const uint32_t all = 1u << ADA_EVENT_CALL | 1u << ADA_EVENT_RETURN | 1u << ADA_EVENT_EXCEPTION | 1u << ADA_EVENT_LOST;
 	int result;
 
 	*scan = (struct ada_sql_scan){ .sql = sql, .query = query, .by_function = !query->any_function };
-	scan->plain = query->kinds == all && !scan->by_function;
+	scan->plain = query->kinds == ADA_SQL_KINDS_ALL && !scan->by_function;
 	ada_sql_time_range(query, sql, &scan->from_ns, &scan->to_ns);
 	if (query->nothing || scan->from_ns >= scan->to_ns)
 		return SQLITE_OK;
@@ -136,7 +135,7 @@ int ada_sql_scan_next(struct ada_sql_scan *scan)
 		return next_merged(scan);
 	scan->event++;
 	scan->position++;
-	if (scan->plain && scan->event < scan->run_end && scan->event->event_kind - 1 < ADA_EVENT_LOST)
+	if (scan->plain && scan->event < scan->run_end && scan->event->event_kind - ADA_EVENT_CALL < ADA_EVENT_KINDS - ADA_EVENT_CALL)
 		return SQLITE_OK;
 	return row_find(scan);
 }

@@ -8,6 +8,7 @@
 #include <sys/sysinfo.h>
 #include "base/array.h"
 #include "base/file.h"
+#include "query/session/live_open.h"
 
 #define HELPERS_MAX 7
 #define THREADS_MIN 64 /* or a helper is not worth its start */
@@ -52,7 +53,7 @@ static void *open_some(void *context)
 		if (ahead->finalized)
 			atf_thread_open_known(&opened->thread, path, 1, &opened->message);
 		else
-			atf_thread_open(&opened->thread, path, &opened->message);
+			ada_live_open(&opened->thread, path, &opened->message);
 	}
 	return NULL;
 }

@@ -1,7 +1,6 @@
 /* Modules and the names of their functions. Layout of the tables: docs/manifest.schema.json. */
 #include "query/session/module.h"
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,49 +223,29 @@ const char *ada_module_function(struct ada_module *module, uint64_t function_id,
 	return symbol->name ? symbol->name : symbol->mangled;
 }
 
-/* Up to the parenthesis that the last one closes. */
-size_t ada_name_length(const char *name)
+void ada_module_names(struct ada_names *names, struct ada_module *module, uint64_t function_id, char place[ADA_PLACE_TEXT])
 {
-	const char *closing = strrchr(name, ')');
-	int open = 0;
+	const struct ada_symbol *symbol = ada_module_symbol(module, ADA_FUNCTION_SYMBOL(function_id));
+	char buffer[ADA_NAME_BUFFER];
 
-	for (const char *at = closing; at && at >= name; at--) {
-		open += (*at == ')') - (*at == '(');
-		if (!open)
-			return at - name;
-	}
-	return strlen(name);
+	if (symbol)
+		ada_place_text(place, module->path, symbol->address);
+	else
+		snprintf(place, ADA_PLACE_TEXT, "%.279s", ada_module_function(module, function_id, buffer));
+	ada_names_open(names, symbol ? symbol->mangled : "", place);
 }
 
-const char *ada_name_without_type(const char *name)
+bool ada_module_is_meant(struct ada_module *module, uint64_t function_id, const struct ada_pattern_list *patterns)
 {
-	const char *start = name;
-	int open = 0;
+	char place[ADA_PLACE_TEXT], buffer[ADA_NAME_BUFFER];
+	struct ada_names names;
+	bool meant;
 
-	for (const char *at = name; *at; at++) {
-		open += (*at == '<' || *at == '(') - (*at == '>' || *at == ')');
-		if (*at == ' ' && !open)
-			start = at + 1;
-	}
-	return start;
-}
-
-static bool pattern_fits(const char *pattern, const char *name)
-{
-	/* Names may hold fnmatch's special characters ("operator[]"), so the name itself always fits. */
-	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
-}
-
-bool ada_name_matches(const char *pattern, const char *mangled, const char *name)
-{
-	size_t length = ada_name_length(name);
-	char bare[1024];
-
-	if (pattern_fits(pattern, name) || pattern_fits(pattern, mangled))
-		return true;
-	if (!length || length >= sizeof bare || !name[length])
-		return false;
-	memcpy(bare, name, length);
-	bare[length] = 0;
-	return pattern_fits(pattern, bare) || pattern_fits(pattern, ada_name_without_type(bare));
+	ada_module_names(&names, module, function_id, place);
+	meant = ada_pattern_list_matches(patterns, &names);
+	/* What is shown keeps the version of a symbol behind the readable name. */
+	for (size_t i = 0; i < patterns->items.count && !meant && *names.mangled; i++)
+		meant = ada_pattern_fits(&patterns->items.items[i], ada_module_function(module, function_id, buffer));
+	ada_names_close(&names);
+	return meant;
 }

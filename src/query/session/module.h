@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/error.h"
+#include "elf/spoken.h"
+#include "trigger/pattern.h"
 
 struct ada_symbol {
 	uint64_t address, size; /* in the ELF file */
@@ -41,13 +43,9 @@ const char *ada_module_name(const struct ada_module *module); /* file name witho
 struct ada_symbol *ada_module_symbol(struct ada_module *module, uint32_t index);
 /* What to call the function: demangled, module+0xADDRESS where nameless, module#INDEX where it isn't in the table (these need `buffer`).
  * module may be NULL. */
-#define ADA_NAME_BUFFER 320
 const char *ada_module_function(struct ada_module *module, uint64_t function_id, char buffer[ADA_NAME_BUFFER]);
-/* Length of "ns::f" in "ns::f(int)". */
-size_t ada_name_length(const char *name);
-/* The name behind the return type with which demangled names of templates begin: "int f<int>" is f<int>. */
-const char *ada_name_without_type(const char *name);
-/* Whether a user's pattern (a name, or a glob) means this function: mangled, demangled, or that without its parameters, or
- * without them and its return type. */
-bool ada_name_matches(const char *pattern, const char *mangled, const char *name);
+/* The function's names, for patterns; its place where it has none. To be closed by ada_names_close. */
+void ada_module_names(struct ada_names *names, struct ada_module *module, uint64_t function_id, char place[ADA_PLACE_TEXT]);
+/* Whether any of the patterns means the function: by a name that it has (trigger/pattern.h), or as ada_module_function calls it. */
+bool ada_module_is_meant(struct ada_module *module, uint64_t function_id, const struct ada_pattern_list *patterns);
 #endif

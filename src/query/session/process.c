@@ -12,8 +12,10 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 #include "abi/record.h"
+#include "atf/session/thread.h"
 #include "base/file.h"
 #include "query/session/ahead.h"
+#include "query/session/live_open.h"
 #include "query/session/windows.h"
 
 #define OPENERS_MAX 8
@@ -175,9 +177,9 @@ static void open_events(struct opening *opening)
 	if (thread->events)
 		return;
 	opening->missing = true;
-	if (ada_path(path, "%s/thread_%u", thread->process->path, thread->number) || ada_path(index, "%s/index.atf", path))
+	if (ada_path(path, "%s/thread_%u", thread->process->path, thread->number) || atf_index_find(index, sizeof index, path, 0))
 		return;
-	if (!opening->segments && !atf_thread_open(&thread->events, path, &opening->message)) {
+	if (!opening->segments && !ada_live_open(&thread->events, path, &opening->message)) {
 		opening->missing = false;
 		return;
 	}
@@ -243,9 +245,13 @@ static void settle_opening(struct opening *opening)
 			ada_session_problem(process->session, "%s", text);
 			break;
 		}
+	if (atf_thread_first_segment(thread->events) && !atf_thread_totals(thread->events))
+		ada_session_problem(process->session,
+				    "%s/thread_%u: its first segments went, and what they added up to, totals, is damaged",
+				    process->directory, thread->number);
 	thread->count = atf_thread_count(thread->events);
 	if (!thread->tid)
-		thread->tid = atf_index_header(atf_thread_segment(thread->events, 0))->thread_id;
+		thread->tid = atf_index_header(atf_thread_segment(thread->events, atf_thread_first_segment(thread->events)))->thread_id;
 }
 
 /* Opens the files of the process's threads, and tells what is wrong with them in the threads' order. `ahead`: has some of them, or
@@ -261,7 +267,8 @@ static int open_threads(struct ada_process *process, struct ada_ahead *ahead)
 		openings.items[i].thread = &threads[i];
 		openings.items[i].expected = ada_json_u64(threads[i].entry, "events", 0) > 0;
 		if (process->finalized)
-			openings.items[i].segments = ada_json_length(ada_json_get(threads[i].entry, "segments"));
+			openings.items[i].segments = (uint32_t)ada_json_u64(threads[i].entry, "firstSegment", 0) +
+						     (uint32_t)ada_json_length(ada_json_get(threads[i].entry, "segments"));
 		if (ahead)
 			threads[i].events = ada_ahead_take(ahead, threads[i].number, openings.items[i].segments,
 							   &openings.items[i].message);

@@ -2,8 +2,11 @@
 #include "query/session/selection.h"
 #include "query/session/stretch.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "atf/session/thread.h"
+#include "query/session/mutes.h"
 #include "query/session/windows.h"
 
 enum { BY_NUMBER, BY_TID, BY_NAME, WAYS };
@@ -20,21 +23,68 @@ static bool thread_is(const struct ada_thread *thread, const char *text, int way
 	return number == (way == BY_NUMBER ? thread->number : thread->tid);
 }
 
-/* Takes the first reading of `text` that finds something: thread numbers are few and small, OS thread ids rarely are. */
-static int select_threads(struct ada_selection *selection, const char *text, struct ada_error *error)
+static bool is_selected(const struct ada_selection *selection, const struct ada_thread *thread)
+{
+	for (size_t i = 0; i < selection->threads.count; i++)
+		if (selection->threads.items[i] == thread)
+			return true;
+	return false;
+}
+
+/* Adds the threads that `text` means, by the first reading of it that finds something: thread numbers are few and small, OS thread ids
+ * rarely are. False in *found: none. */
+static int add_threads(struct ada_selection *selection, const char *text, bool *found)
 {
 	const struct ada_session *session = selection->session;
 	int result = 0;
 
-	for (int way = 0; way < WAYS && !selection->threads.count && !result; way++)
-		for (size_t i = 0; i < session->threads.count && !result; i++)
-			if (!text || thread_is(&session->threads.items[i], text, way))
-				result = ada_array_push(&selection->threads, &session->threads.items[i]);
+	*found = false;
+	for (int way = 0; way < WAYS && !*found; way++)
+		for (size_t i = 0; i < session->threads.count && !result; i++) {
+			struct ada_thread *thread = &session->threads.items[i];
+
+			if (!thread_is(thread, text, way))
+				continue;
+			*found = true;
+			if (!is_selected(selection, thread))
+				result = ada_array_push(&selection->threads, thread);
+		}
+	return result;
+}
+
+/* `text`: names with commas between them. */
+static int add_several(struct ada_selection *selection, const char *text, struct ada_error *error)
+{
+	char one[128];
+	bool found;
+
+	for (;;) {
+		size_t length = strcspn(text, ",");
+
+		snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one - 1), text);
+		if (add_threads(selection, one, &found))
+			return ada_error_system(error, ENOMEM, "%s", selection->session->path);
+		if (!found)
+			return ada_error_set(error, EINVAL, "no thread '%s' in %s: `ada info` lists them", one, selection->session->path);
+		if (!text[length])
+			return 0;
+		text += length + 1;
+	}
+}
+
+static int select_threads(struct ada_selection *selection, const char *text, struct ada_error *error)
+{
+	const struct ada_session *session = selection->session;
+	bool found = false;
+	int result = 0;
+
+	for (size_t i = 0; !text && i < session->threads.count && !result; i++)
+		result = ada_array_push(&selection->threads, &session->threads.items[i]);
+	if (text)
+		result = add_threads(selection, text, &found); /* a name may hold a comma */
 	if (result)
 		return ada_error_system(error, ENOMEM, "%s", session->path);
-	if (text && !selection->threads.count)
-		return ada_error_set(error, EINVAL, "no thread '%s' in %s: `ada info` lists them", text, session->path);
-	return 0;
+	return text && !found ? add_several(selection, text, error) : 0;
 }
 
 int ada_selection_open(struct ada_selection *selection, const struct ada_session *session, const char *thread, const char *from,
@@ -160,6 +210,43 @@ static size_t not_recorded(const struct ada_session *session)
 	return ada_json_length(ada_json_get(session->document, "notRecorded"));
 }
 
+static void set_muted(struct ada_completeness *answer, double calls)
+{
+	double all = calls + (double)answer->events / 2;
+
+	answer->muted_share = all > 0 ? calls / all : 0;
+}
+
+/* Threads of a process stand one behind the other. */
+static void count_muted(const struct ada_selection *selection, struct ada_completeness *answer)
+{
+	const struct ada_process *last = NULL;
+	double calls = 0;
+
+	for (size_t i = 0; i < selection->threads.count; i++) {
+		if (selection->threads.items[i]->process != last)
+			ada_process_count_muted(selection->threads.items[i]->process, selection->from_ns, selection->to_ns, &answer->muted,
+						&calls);
+		last = selection->threads.items[i]->process;
+	}
+	set_muted(answer, calls);
+}
+
+bool ada_selection_has_aged(const struct ada_selection *selection, const struct ada_thread *thread)
+{
+	const AtfTotalsHeader *totals = thread->events ? atf_thread_totals(thread->events) : NULL;
+
+	return totals && selection->from_ns <= totals->time_start_ns && selection->to_ns > totals->time_end_ns;
+}
+
+/* Calls and ends of a thread that have gone, and some of which are of this time. */
+static uint64_t aged_of(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns)
+{
+	const AtfTotalsHeader *totals = thread->events ? atf_thread_totals(thread->events) : NULL;
+
+	return totals && from_ns <= totals->time_end_ns && to_ns > totals->time_start_ns ? totals->calls + totals->ends : 0;
+}
+
 struct ada_completeness ada_selection_completeness(const struct ada_selection *selection, bool all, uint64_t events, const uint64_t *lost)
 {
 	const struct ada_session *session = selection->session;
@@ -171,6 +258,7 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 
 		/* Drops that no record stands for have no time: they count only in answers about all of the time. */
 		answer.lost += whole_time && thread->lost > lost[i] ? thread->lost : lost[i];
+		answer.aged += aged_of(thread, selection->from_ns, selection->to_ns);
 		if (!thread->process->complete || thread->skipped)
 			answer.complete = false;
 	}
@@ -178,7 +266,8 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 		answer.complete &= session->processes.items[i]->complete;
 	if (selection->threads.count == session->threads.count)
 		answer.complete &= !not_recorded(session);
-	answer.complete &= !answer.lost;
+	answer.complete &= !answer.lost && !answer.aged;
+	count_muted(selection, &answer);
 	if (selection->threads.count == session->threads.count && !selection->from_ns && selection->to_ns == UINT64_MAX)
 		answer.detail_coverage = whole_coverage(session);
 	else
@@ -214,15 +303,20 @@ uint64_t ada_thread_lost(const struct ada_thread *thread)
 struct ada_completeness ada_session_completeness(const struct ada_session *session)
 {
 	struct ada_completeness answer = { .complete = !session->problems.count };
+	double muted_calls = 0;
 
 	for (size_t i = 0; i < session->threads.count; i++) {
 		answer.events += session->threads.items[i].count;
 		answer.lost += ada_thread_lost(&session->threads.items[i]);
+		answer.aged += aged_of(&session->threads.items[i], 0, UINT64_MAX);
 		answer.complete &= !session->threads.items[i].skipped;
 	}
-	for (size_t i = 0; i < session->processes.count; i++)
+	for (size_t i = 0; i < session->processes.count; i++) {
 		answer.complete &= session->processes.items[i]->complete;
-	answer.complete &= !not_recorded(session) && !answer.lost;
+		ada_process_count_muted(session->processes.items[i], 0, UINT64_MAX, &answer.muted, &muted_calls);
+	}
+	set_muted(&answer, muted_calls);
+	answer.complete &= !not_recorded(session) && !answer.lost && !answer.aged;
 	answer.detail_coverage = whole_coverage(session);
 	return answer;
 }

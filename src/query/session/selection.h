@@ -23,8 +23,11 @@ void ada_selection_range(const struct ada_selection *selection, const struct ada
 struct ada_completeness {
 	uint64_t events;	/* records looked at, those that mark a loss included */
 	uint64_t lost;		/* missing events of these threads and this time */
+	uint64_t aged;		/* calls and ends whose segments have gone: only sums by function know of them */
 	double detail_coverage; /* share of the events that have detail */
-	bool complete;		/* nothing lost, nothing unreadable, each process recorded, and to its end */
+	uint64_t muted;		/* functions whose hooks were out for some of this time */
+	double muted_share;	/* of all calls, those that they made meanwhile: an estimate, by their rates before */
+	bool complete;		/* nothing lost or aged, nothing unreadable, each process recorded, and to its end */
 };
 
 /* `events` were looked at; `all`: these are all of the selection's. `lost`: what the LOST records among them stand for, by thread of the
@@ -34,6 +37,8 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 double ada_selection_coverage(const struct ada_selection *selection, uint64_t first, uint64_t end);
 /* Completeness of the whole session, without reading every event where the manifests say what was lost. */
 struct ada_completeness ada_session_completeness(const struct ada_session *session);
+/* Whether all that the thread's segments added up to before they went lies in the selection: such sums can't be divided. */
+bool ada_selection_has_aged(const struct ada_selection *selection, const struct ada_thread *thread);
 /* Events that a thread lost: what its LOST records stand for, or more where the manifest knows more. */
 uint64_t ada_thread_lost(const struct ada_thread *thread);
 /* Records kept of a process's detail. A finalized manifest says it, and no file has to be opened. */

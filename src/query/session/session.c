@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "query/session/process.h"
+#include "query/session/sched.h"
 
 #define LATEST "ada_traces/latest"
 
@@ -218,6 +219,7 @@ void ada_session_close(struct ada_session *session)
 		ada_module_free(session->modules.items[i]);
 	for (size_t i = 0; i < session->problems.count; i++)
 		free(session->problems.items[i]);
+	ada_sched_view_close(session->sched);
 	ada_array_free(&session->threads);
 	ada_array_free(&session->windows);
 	ada_array_free(&session->processes);

@@ -48,6 +48,7 @@ struct ada_process {
 	ADA_ARRAY(struct ada_module *) modules; /* by module id; NULL where there is none. The session's */
 	size_t first_thread, thread_count;	/* in session->threads */
 	size_t first_window, window_count;	/* in session->windows */
+	_Atomic uint64_t end_ns;		/* ada_process_end_ns, once it was asked for */
 };
 
 struct ada_session {
@@ -61,6 +62,7 @@ struct ada_session {
 	ADA_ARRAY(struct ada_thread) threads;	       /* of all processes, process by process, by number */
 	ADA_ARRAY(struct ada_recorded_window) windows; /* of all processes, process by process, in order of time */
 	ADA_ARRAY(struct ada_module *) modules;	       /* each once, whichever processes loaded it */
+	struct ada_sched_view *sched;		       /* sched.h: NULL until it is asked for */
 	ADA_ARRAY(char *) problems;		       /* a line each: file, what is wrong */
 };
 
@@ -79,6 +81,10 @@ uint64_t ada_process_function_key(const struct ada_process *process, uint64_t fu
 /* The time of the last event of `count` threads from `first` on; 0: they have none. Where nothing says when a process ended, the process
  * lasted at least until then. */
 uint64_t ada_session_last_ns(const struct ada_session *session, size_t first, size_t count);
+
+/* When the process ended, or, of one that is still recorded, now: an open call lasts until then. The same time whenever it is asked for,
+ * by any thread. */
+uint64_t ada_process_end_ns(const struct ada_process *process);
 
 /* The number in the name of a process or thread, 12 in "pid_12_1": the digits behind `prefix`; false where the name doesn't begin with
  * it. */

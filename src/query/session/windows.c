@@ -55,6 +55,26 @@ char *ada_window_kinds(const json_object *entry)
 	return NULL;
 }
 
+bool ada_mark_event(const struct ada_process *process, const json_object *mark, const struct ada_thread **thread, uint64_t *position)
+{
+	uint64_t number = ada_json_u64(mark, "thread", UINT64_MAX), segment = ada_json_u64(mark, "segment", 0);
+	uint64_t at = ada_json_u64(mark, "indexSeq", UINT64_MAX);
+
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *one = &process->session->threads.items[process->first_thread + i];
+
+		if (one->number != number || !one->events || at == UINT64_MAX || segment >= atf_thread_segments(one->events) ||
+		    at >= atf_index_count(atf_thread_segment(one->events, (uint32_t)segment)))
+			continue;
+		for (uint32_t j = 0; j < segment; j++) /* its number counts in its segment */
+			at += atf_index_count(atf_thread_segment(one->events, j));
+		*thread = one;
+		*position = at;
+		return true;
+	}
+	return false;
+}
+
 void ada_thread_detail_damaged(const struct ada_thread *thread)
 {
 	struct ada_session *session = thread->process->session;

@@ -8,6 +8,8 @@ int ada_windows_add(struct ada_process *process);
 /* What marked a window of the manifest, each kind once, separated by commas; a kind that holds a comma itself is quoted as in CSV.
  * malloc'ed, "" where the manifest names none; NULL: no memory. */
 char *ada_window_kinds(const json_object *entry);
+/* Thread and thread-wide position of the event that a mark of the manifest names. False: it names none that the recording has. */
+bool ada_mark_event(const struct ada_process *process, const json_object *mark, const struct ada_thread **thread, uint64_t *position);
 /* How many of the file's records lie before a time, or before an event of its segment (0: before neither): records lie in the order of
  * both. A record that can't be read counts as later. */
 uint64_t ada_detail_before(const struct atf_detail_file *file, uint64_t ns, uint64_t index_seq);

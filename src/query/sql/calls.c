@@ -8,6 +8,7 @@
  * Reading goes on behind the range until its last call has ended. */
 #include "base/interrupt.h"
 #include "query/calls/stack.h"
+#include "query/session/sched.h"
 #include "query/sql/parts.h"
 
 #define PIECE (1u << 16) /* events */
@@ -31,7 +32,9 @@ enum {
 	PID,
 	MODULE,
 	CALLER_ID,
-	ACROSS_LOSS
+	ACROSS_LOSS,
+	ON_CPU,
+	OFF_CPU
 };
 
 /* What an event says of the calls before the range: those at its depth have left; where the event is an end, only if one of them is its
@@ -181,7 +184,7 @@ static void drop_calls(struct calls_cursor *cursor)
 {
 	size_t ended_count = cursor->ended.count;
 
-	ada_calls_end(&cursor->calls);
+	ada_calls_end(&cursor->calls, 0);
 	cursor->ended.count = ended_count;
 	cursor->open = 0;
 }
@@ -270,9 +273,9 @@ static int read_piece(struct calls_cursor *cursor)
 		cursor->kept = cursor->position;
 	}
 	if (over) {
-		/* Calls that are open when the recording ends; no others are wanted any more. */
+		/* Calls that are open when the process ends; no others are wanted any more. */
 		cursor->skip = 0;
-		ada_calls_end(&cursor->calls);
+		ada_calls_end(&cursor->calls, ada_process_end_ns(cursor->thread->process));
 		cursor->thread = NULL;
 	}
 	return cursor->no_memory ? SQLITE_NOMEM : SQLITE_OK;
@@ -368,7 +371,7 @@ static void put_function(struct ada_sql *sql, sqlite3_context *context, int colu
 /* Columns of the end: null where it isn't known. */
 static void put_end(sqlite3_context *context, int column, const struct ada_call *call)
 {
-	uint64_t duration_ns = call->end_ns - call->start_ns;
+	uint64_t duration_ns = ada_call_duration(call);
 
 	if (call->outcome == ADA_OUTCOME_UNKNOWN || (column == END_INDEX_SEQ && call->outcome == ADA_OUTCOME_OPEN))
 		return;
@@ -379,7 +382,17 @@ static void put_end(sqlite3_context *context, int column, const struct ada_call 
 	else if (column == DURATION)
 		ada_sql_result_u64(context, duration_ns);
 	else
-		ada_sql_result_u64(context, duration_ns > call->children_ns ? duration_ns - call->children_ns : 0);
+		ada_sql_result_u64(context, ada_call_self(call));
+}
+
+/* Null where the recording has no such facts. */
+static void put_cpu(sqlite3_context *context, int column, const struct ada_thread *thread, const struct ada_call *call)
+{
+	uint64_t off_ns;
+
+	if (call->outcome == ADA_OUTCOME_UNKNOWN || !ada_sched_off_ns(ada_sched_of(thread), call->start_ns, call->end_ns, &off_ns))
+		return;
+	ada_sql_result_u64(context, column == OFF_CPU ? off_ns : call->end_ns - call->start_ns - off_ns);
 }
 
 static void calls_column(struct ada_sql_cursor *base, sqlite3_context *context, int column)
@@ -410,6 +423,8 @@ static void calls_column(struct ada_sql_cursor *base, sqlite3_context *context, 
 	case OUTCOME: sqlite3_result_text(context, outcomes[call->outcome], -1, SQLITE_STATIC); break;
 	case PROCESS: sqlite3_result_text(context, thread->process->directory, -1, SQLITE_STATIC); break;
 	case PID: sqlite3_result_int64(context, thread->process->pid); break;
+	case ON_CPU:
+	case OFF_CPU: put_cpu(context, column, thread, call); break;
 	case ACROSS_LOSS: sqlite3_result_int64(context, call->across_loss); break;
 	}
 }

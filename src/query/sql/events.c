@@ -1,7 +1,7 @@
 /* Tables events and around. */
 #include "query/sql/parts.h"
 
-enum { TIMESTAMP, THREAD, TID, INDEX_SEQ, KIND, FUNCTION_ID, FUNCTION, DEPTH, DETAIL_SEQ, PROCESS, PID, MODULE, LOST };
+enum { TIMESTAMP, THREAD, TID, INDEX_SEQ, KIND, FUNCTION_ID, FUNCTION, DEPTH, DETAIL_SEQ, PROCESS, PID, MODULE, LOST, OBJECT, WAITED_NS };
 
 struct events_cursor {
 	struct ada_sql_cursor cursor;
@@ -13,9 +13,11 @@ static double count_events(const struct ada_sql *sql)
 	return sql->total;
 }
 
-static void put_lost(sqlite3_context *context, int column, const struct ada_event *event)
+/* An event of no function. */
+static void put_number(sqlite3_context *context, int column, const struct ada_event *event)
 {
-	if (column == LOST)
+	if ((column == LOST && event->event_kind == ADA_EVENT_LOST) || (column == OBJECT && event->event_kind == ADA_EVENT_OBJECT) ||
+	    (column == WAITED_NS && event->event_kind == ADA_EVENT_RECORDER))
 		ada_sql_result_u64(context, event->function_id);
 }
 
@@ -24,7 +26,7 @@ static void put_function(struct ada_sql *sql, sqlite3_context *context, int colu
 {
 	const struct ada_sql_function *function;
 
-	if (column == LOST)
+	if (column == LOST || column == OBJECT || column == WAITED_NS)
 		return;
 	if (column == FUNCTION_ID) {
 		sqlite3_result_int64(context, (int64_t)ada_process_function_key(thread->process, event->function_id));
@@ -57,8 +59,8 @@ static void put_column(struct ada_sql *sql, sqlite3_context *context, int column
 	case PROCESS: sqlite3_result_text(context, thread->process->directory, -1, SQLITE_STATIC); break;
 	case PID: sqlite3_result_int64(context, thread->process->pid); break;
 	default:
-		if (event->event_kind == ADA_EVENT_LOST)
-			put_lost(context, column, event);
+		if (event->event_kind >= ADA_EVENT_LOST)
+			put_number(context, column, event);
 		else
 			put_function(sql, context, column, thread, event);
 		break;

@@ -1,7 +1,8 @@
-/* Tables windows, marks, threads, modules and anchors: what the manifests say. */
+/* Tables windows, marks, threads, modules, mutes and anchors: what the manifests say. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "query/session/mutes.h"
 #include "query/session/windows.h"
 #include "query/sql/parts.h"
 
@@ -120,28 +121,25 @@ static void make_windows(struct ada_sql *sql, struct ada_sql_rows *rows)
 	}
 }
 
-static const struct ada_thread *find_thread(const struct ada_process *process, uint64_t number)
-{
-	for (size_t i = 0; i < process->thread_count; i++)
-		if (process->session->threads.items[process->first_thread + i].number == number)
-			return &process->session->threads.items[process->first_thread + i];
-	return NULL;
-}
-
-/* A mark's position counts in its segment: the events of earlier segments come on top. */
 static void add_position(struct ada_sql_rows *rows, const struct ada_process *process, const json_object *mark)
 {
-	const struct ada_thread *thread = find_thread(process, ada_json_u64(mark, "thread", UINT64_MAX));
-	uint64_t segment = ada_json_u64(mark, "segment", UINT64_MAX), base = 0;
+	const struct ada_thread *thread;
+	uint64_t position;
 
-	if (!json_object_is_type(ada_json_get(mark, "indexSeq"), json_type_int) || !thread || !thread->events ||
-	    segment >= atf_thread_segments(thread->events)) {
+	if (ada_mark_event(process, mark, &thread, &position))
+		ada_sql_add_integer(rows, position);
+	else
 		ada_sql_add_null(rows);
-		return;
-	}
-	for (uint32_t i = 0; i < segment; i++)
-		base += atf_index_count(atf_thread_segment(thread->events, i));
-	ada_sql_add_integer(rows, base + ada_json_u64(mark, "indexSeq", 0));
+}
+
+/* NULL: not known. */
+static void add_function(struct ada_sql_rows *rows, const struct ada_sql_function *function)
+{
+	if (function)
+		ada_sql_add_integer(rows, function->key);
+	else
+		ada_sql_add_null(rows);
+	ada_sql_add_text(rows, function ? function->name : NULL);
 }
 
 static void add_mark(struct ada_sql *sql, struct ada_sql_rows *rows, size_t window, const json_object *mark)
@@ -158,11 +156,7 @@ static void add_mark(struct ada_sql *sql, struct ada_sql_rows *rows, size_t wind
 	add_number(rows, mark, "rule");
 	add_number(rows, mark, "thread");
 	add_position(rows, process, mark);
-	if (function)
-		ada_sql_add_integer(rows, function->key);
-	else
-		ada_sql_add_null(rows);
-	ada_sql_add_text(rows, function ? function->name : NULL);
+	add_function(rows, function);
 	add_real(rows, mark, "value");
 	ada_sql_add_text(rows, ada_json_text(mark, "label", NULL));
 	ada_sql_add_integer(rows, process->pid);
@@ -250,6 +244,34 @@ static void make_modules(struct ada_sql *sql, struct ada_sql_rows *rows)
 	}
 }
 
+static void add_mute(struct ada_sql *sql, struct ada_sql_rows *rows, const struct ada_process *process, const struct ada_muted *muted)
+{
+	const struct ada_sql_function *function = ada_sql_function_of(sql, process, muted->function_id);
+
+	add_function(rows, function);
+	ada_sql_add_integer(rows, muted->from_ns);
+	if (muted->to_ns == UINT64_MAX)
+		ada_sql_add_null(rows);
+	else
+		ada_sql_add_integer(rows, muted->to_ns);
+	ada_sql_add_real(rows, muted->calls_a_second);
+	ada_sql_add_text(rows, process->directory);
+	ada_sql_add_integer(rows, process->pid);
+}
+
+static void make_mutes(struct ada_sql *sql, struct ada_sql_rows *rows)
+{
+	struct ada_muted muted;
+
+	for (size_t i = 0; i < sql->session->processes.count; i++) {
+		const struct ada_process *process = sql->session->processes.items[i];
+
+		for (size_t k = 0; process_is_selected(sql, process) && ada_process_muted(process, k, &muted); k++)
+			if (muted.from_ns < sql->selection->to_ns && muted.to_ns > sql->selection->from_ns)
+				add_mute(sql, rows, process, &muted);
+	}
+}
+
 static void make_anchors(struct ada_sql *sql, struct ada_sql_rows *rows)
 {
 	for (size_t i = 0; i < sql->session->anchor_count; i++) {
@@ -266,3 +288,4 @@ TABLE(marks);
 TABLE(threads);
 TABLE(modules);
 TABLE(anchors);
+TABLE(mutes);

@@ -7,7 +7,7 @@
 
 extern const struct ada_sql_implementation ada_sql_events, ada_sql_around, ada_sql_calls, ada_sql_detail, ada_sql_functions,
 	ada_sql_windows, ada_sql_marks, ada_sql_threads, ada_sql_modules, ada_sql_anchors, ada_sql_losses, ada_sql_fn_stats,
-	ada_sql_callers, ada_sql_callees, ada_sql_stack_at;
+	ada_sql_callers, ada_sql_callees, ada_sql_stack_at, ada_sql_waits, ada_sql_causes, ada_sql_switches, ada_sql_mutes;
 
 int ada_sql_plan(struct ada_sql_vtab *vtab, sqlite3_index_info *info);
 int ada_sql_functions_add(sqlite3 *database, struct ada_sql *sql); /* scalar ones: scalar.c */

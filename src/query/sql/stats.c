@@ -194,12 +194,20 @@ static int compute_edges(struct edges_cursor *cursor, struct ada_error *error)
 	return result;
 }
 
-/* Whether the function is what `f` says: an id, a name, or a glob. */
-static bool is_asked_for(const struct ada_sql_function *function, sqlite3_value *f)
+/* Whether the function is what `f` says: an id, a name as it is shown, or one of the patterns. */
+static bool is_asked_for(const struct ada_sql_function *function, sqlite3_value *f, const struct ada_pattern_list *patterns)
 {
+	struct ada_names names;
+	bool asked;
+
 	if (sqlite3_value_type(f) == SQLITE_INTEGER)
 		return (int64_t)function->key == sqlite3_value_int64(f);
-	return ada_name_matches((const char *)sqlite3_value_text(f), function->mangled, function->name);
+	if (!strcmp((const char *)sqlite3_value_text(f), function->name))
+		return true;
+	ada_names_open(&names, function->mangled, function->name);
+	asked = ada_pattern_list_matches(patterns, &names);
+	ada_names_close(&names);
+	return asked;
 }
 
 static void add_edge(struct ada_sql_rows *rows, const struct ada_edge *edge, const struct ada_sql_function *other,
@@ -223,7 +231,8 @@ static void add_edge(struct ada_sql_rows *rows, const struct ada_edge *edge, con
 	ada_sql_add_text(rows, edge->thread->process->directory);
 }
 
-static int add_edges(struct ada_sql_rows_cursor *cursor, const struct ada_edges *edges, bool of_callee)
+static int add_edges(struct ada_sql_rows_cursor *cursor, const struct ada_edges *edges, bool of_callee,
+		     const struct ada_pattern_list *patterns)
 {
 	struct ada_sql *sql = cursor->cursor.sql;
 	const struct ada_sql_query *query = &cursor->cursor.query;
@@ -237,9 +246,9 @@ static int add_edges(struct ada_sql_rows_cursor *cursor, const struct ada_edges 
 			caller = ada_sql_function_by_key(sql, ada_sql_module_key(edge->caller_module, edge->caller_id, sql->session));
 		if (!callee || (!caller && edge->caller_id != ADA_NO_FUNCTION))
 			return SQLITE_NOMEM;
-		if (of_callee && is_asked_for(callee, query->arguments[0]))
+		if (of_callee && is_asked_for(callee, query->arguments[0], patterns))
 			add_edge(&cursor->rows, edge, caller, callee, query);
-		else if (!of_callee && caller && is_asked_for(caller, query->arguments[0]))
+		else if (!of_callee && caller && is_asked_for(caller, query->arguments[0], patterns))
 			add_edge(&cursor->rows, edge, callee, caller, query);
 	}
 	return ada_sql_rows_first(cursor);
@@ -249,6 +258,8 @@ static int edges_first(struct ada_sql_cursor *base, bool of_callee, struct ada_e
 {
 	struct ada_sql_rows_cursor *cursor = (struct ada_sql_rows_cursor *)base;
 	sqlite3_value *f = base->query.arguments[0];
+	struct ada_pattern_list patterns = { 0 };
+	struct ada_error reason = { "" };
 	int result;
 
 	if (!f) {
@@ -259,7 +270,15 @@ static int edges_first(struct ada_sql_cursor *base, bool of_callee, struct ada_e
 	if (sqlite3_value_type(f) == SQLITE_NULL)
 		return ada_sql_rows_first(cursor);
 	result = compute_edges((struct edges_cursor *)base, error);
-	return result ? code_of(result) : add_edges(cursor, &((struct edges_cursor *)base)->edges, of_callee);
+	if (result)
+		return code_of(result);
+	if (sqlite3_value_type(f) != SQLITE_INTEGER && ada_pattern_list_add(&patterns, (const char *)sqlite3_value_text(f), &reason)) {
+		ada_error_set(error, EINVAL, "%s: %s", base->vtab->table->name, reason.text);
+		return SQLITE_ERROR;
+	}
+	result = add_edges(cursor, &((struct edges_cursor *)base)->edges, of_callee, &patterns);
+	ada_pattern_list_free(&patterns);
+	return result;
 }
 
 static int callers_first(struct ada_sql_cursor *base, struct ada_error *error)

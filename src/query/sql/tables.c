@@ -18,17 +18,22 @@
 	{ "timestamp_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_TIME }, \
 	THREAD, TID, \
 	{ "index_seq", "INTEGER", "number of the event in its thread", false, ADA_SQL_POSITION }, \
-	{ "kind", "TEXT", "call, return, exception or lost (events are missing here; of no function)", false, ADA_SQL_KIND }, \
+	{ "kind", "TEXT", "call, return, exception; of no function: lost (events are missing here), object, recorder", false, ADA_SQL_KIND }, \
 	FUNCTION_ID, FUNCTION, \
 	{ "depth", "INTEGER", "calls around it", false, ADA_SQL_PLAIN }, \
 	{ "detail_seq", "INTEGER", "number of its detail record; null: none was captured", false, ADA_SQL_PLAIN }
+/* What stands in the place of a function in events of other kinds. */
+#define NUMBERS_HIDDEN \
+	{ "lost", "INTEGER", "how many events a loss stands for", true, ADA_SQL_PLAIN }, \
+	{ "object", "INTEGER", "address that the last call before at this depth works on", true, ADA_SQL_PLAIN }, \
+	{ "waited_ns", "INTEGER", "how long the program waited for ada here", true, ADA_SQL_PLAIN }
 /* clang-format on */
 
 static const struct ada_sql_column events[] = { EVENT_COLUMNS,
 						HIDDEN_PROCESS,
 						HIDDEN_PID,
 						{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
-						{ "lost", "INTEGER", "how many events a loss stands for", true, ADA_SQL_PLAIN } };
+						NUMBERS_HIDDEN };
 
 static const struct ada_sql_column around[] = { EVENT_COLUMNS,
 						{ "offset", "INTEGER", "events from the one asked for: -2, -1, 0, 1, ...", false,
@@ -39,7 +44,7 @@ static const struct ada_sql_column around[] = { EVENT_COLUMNS,
 						HIDDEN_PROCESS,
 						HIDDEN_PID,
 						{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
-						{ "lost", "INTEGER", "how many events a loss stands for", true, ADA_SQL_PLAIN } };
+						NUMBERS_HIDDEN };
 
 static const struct ada_sql_column calls[] = {
 	THREAD,
@@ -47,7 +52,7 @@ static const struct ada_sql_column calls[] = {
 	{ "index_seq", "INTEGER", "of the event that began it", false, ADA_SQL_POSITION },
 	{ "end_index_seq", "INTEGER", "of the event that ended it; null: none was recorded", false, ADA_SQL_PLAIN },
 	{ "start_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_TIME },
-	{ "end_ns", "INTEGER", "of an open call: of the thread's last event", false, ADA_SQL_PLAIN },
+	{ "end_ns", "INTEGER", "of an open call: the process's end, or now", false, ADA_SQL_PLAIN },
 	{ "duration_ns", "INTEGER", "null: not known", false, ADA_SQL_PLAIN },
 	{ "self_ns", "INTEGER", "without the calls directly below", false, ADA_SQL_PLAIN },
 	FUNCTION_ID,
@@ -59,7 +64,9 @@ static const struct ada_sql_column calls[] = {
 	HIDDEN_PID,
 	{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
 	{ "caller_id", "INTEGER", "function_id of the caller", true, ADA_SQL_PLAIN },
-	{ "across_loss", "INTEGER", "1: events were lost meanwhile, duration and self are a guess", true, ADA_SQL_PLAIN }
+	{ "across_loss", "INTEGER", "1: events were lost meanwhile, duration and self are a guess", true, ADA_SQL_PLAIN },
+	{ "on_cpu_ns", "INTEGER", "how long its thread ran meanwhile; null: not recorded", true, ADA_SQL_PLAIN },
+	{ "off_cpu_ns", "INTEGER", "how long its thread waited, or was ready and did not run; the same", true, ADA_SQL_PLAIN }
 };
 
 static const struct ada_sql_column functions[] = {
@@ -230,7 +237,7 @@ static const struct ada_sql_column fn_stats[] = {
 	{ "thread", "INTEGER", "where that was", false, ADA_SQL_PLAIN }, \
 	{ "index_seq", "INTEGER", "the same", false, ADA_SQL_PLAIN }, \
 	{ "of", "TEXT", "the function asked for, for a pattern may mean several", false, ADA_SQL_PLAIN }, \
-	ARGUMENT("f", "", "name or glob as `ada dump --function` takes it, or function_id"), \
+	ARGUMENT("f", "", "names as `ada dump --function` takes them, or function_id"), \
 	FROM_TO_THREAD, \
 	{ "function_id", "INTEGER", "of the other one", true, ADA_SQL_PLAIN }, \
 	{ "unknown", "INTEGER", "calls without a known end", true, ADA_SQL_PLAIN }, \
@@ -251,10 +258,73 @@ static const struct ada_sql_column stack_at[] = { { "depth", "INTEGER", "0: oute
 						  HIDDEN_PID,
 						  { "function_id", "INTEGER", "as in functions", true, ADA_SQL_PLAIN } };
 
+static const struct ada_sql_column switches[] = {
+	{ "timestamp_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_TIME },
+	{ "tid", "INTEGER", "the system's number of the thread; null: of none", false, ADA_SQL_PLAIN },
+	{ "kind", "TEXT", "off (it waits), preempted (it is ready), on, fault, lost (records of this CPU are missing before)", false,
+	  ADA_SQL_PLAIN },
+	{ "cpu", "INTEGER", "where", false, ADA_SQL_PLAIN },
+	{ "other_tid", "INTEGER", "of a preemption: who got the CPU; null: none of the session's threads, or not known", false,
+	  ADA_SQL_PLAIN },
+	{ "count", "INTEGER", "of faults within a millisecond, or of missing records: how many", false, ADA_SQL_PLAIN },
+	{ "pid", "INTEGER", "the system's number of its process", true, ADA_SQL_PLAIN },
+};
+
+static const struct ada_sql_column waits[] = {
+	THREAD,
+	{ "index_seq", "INTEGER", "of the event that began it", false, ADA_SQL_PLAIN },
+	{ "end_index_seq", "INTEGER", "of the event that ended it; null: it goes on", false, ADA_SQL_PLAIN },
+	{ "start_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_TIME },
+	{ "end_ns", "INTEGER", "of one that goes on: of the process's end, or now", false, ADA_SQL_PLAIN },
+	{ "kind", "TEXT", "lock, condition, sleep, io, child or message", false, ADA_SQL_PLAIN },
+	{ "object", "TEXT", "address of what it waited for, or the descriptor; null: not known", false, ADA_SQL_PLAIN },
+	{ "ended_by_thread", "INTEGER", "who gave it back, signalled, posted, arrived or ended; null: not known", false, ADA_SQL_PLAIN },
+	{ "ended_by_index_seq", "INTEGER", "of the event by which it did", false, ADA_SQL_PLAIN },
+	HIDDEN_PROCESS,
+	HIDDEN_PID,
+	{ "tid", "INTEGER", "the system's number of the thread", true, ADA_SQL_TID },
+	{ "function", "TEXT", "that waited", true, ADA_SQL_PLAIN },
+};
+
+static const struct ada_sql_column causes[] = {
+	{ "window", "INTEGER", "of the mark; null: a call was asked for", false, ADA_SQL_PLAIN },
+	{ "thread", "INTEGER", "number of the thread in its process", false, ADA_SQL_PLAIN },
+	{ "index_seq", "INTEGER", "of the event that began the call", false, ADA_SQL_PLAIN },
+	{ "function", "TEXT", "that was called", false, ADA_SQL_PLAIN },
+	{ "duration_ns", "INTEGER", "of the call, with what ada took; of an open one to the process's end, or until now", false,
+	  ADA_SQL_PLAIN },
+	{ "kind", "TEXT", "lock, deadlock, condition, sleep, io, child, message, cpu, preempted, fault, recorder or unknown", false,
+	  ADA_SQL_PLAIN },
+	{ "function_waited", "TEXT", "where most of its time went: the innermost call that waited or ran", false, ADA_SQL_PLAIN },
+	{ "object", "TEXT", "address of what it waited for, or the descriptor; null: not known", false, ADA_SQL_PLAIN },
+	{ "culprit_thread", "INTEGER", "who held the object or ended the wait, at the chain's end; null: not known", false, ADA_SQL_PLAIN },
+	{ "culprit_function", "TEXT", "its innermost function that is no library's", false, ADA_SQL_PLAIN },
+	{ "culprit_path", "TEXT", "what it did meanwhile, outermost call first", false, ADA_SQL_PLAIN },
+	{ "culprit_start_ns", "INTEGER", "when it took the object, or the wait began", false, ADA_SQL_PLAIN },
+	{ "culprit_end_ns", "INTEGER", "when it gave the object back, or ended the wait", false, ADA_SQL_PLAIN },
+	{ "share", "REAL", "of the call's duration, that this explains", false, ADA_SQL_PLAIN },
+	ARGUMENT("of_thread", "INTEGER", "number of a thread; all marks if not given"),
+	ARGUMENT("of_index_seq", "INTEGER", "number of an event that begins or ends the call"),
+	HIDDEN_PROCESS,
+	HIDDEN_PID,
+	{ "wait_index_seq", "INTEGER", "of the event that began the longest such wait", true, ADA_SQL_PLAIN },
+	{ "spells", "INTEGER", "how many such waits, or parts, there were", true, ADA_SQL_PLAIN },
+};
+
 static const struct ada_sql_column anchors[] = {
 	{ "clock", "TEXT", "name of the other clock", false, ADA_SQL_PLAIN },
 	{ "host_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_PLAIN },
 	{ "media_ns", "INTEGER", "the same moment on that clock", false, ADA_SQL_PLAIN },
+};
+
+static const struct ada_sql_column mutes[] = {
+	FUNCTION_ID,
+	FUNCTION,
+	{ "from_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_PLAIN },
+	{ "to_ns", "INTEGER", "the same; null: until the end of its process", false, ADA_SQL_PLAIN },
+	{ "calls_a_second", "REAL", "that it had made until then", false, ADA_SQL_PLAIN },
+	HIDDEN_PROCESS,
+	HIDDEN_PID,
 };
 
 const struct ada_sql_table ada_sql_tables[] = {
@@ -268,6 +338,10 @@ const struct ada_sql_table ada_sql_tables[] = {
 	{ "modules", "programs and libraries, as each process loaded them", COLUMNS(modules), false },
 	{ "anchors", "moments on two clocks, of `ada anchor`", COLUMNS(anchors), false },
 	{ "losses", "what is missing, and why", COLUMNS(losses), false },
+	{ "switches", "when threads ran and when not, and their page faults", COLUMNS(switches), false },
+	{ "mutes", "when which functions were left out (--budget)", COLUMNS(mutes), false },
+	{ "waits", "calls that waited for at least 1 us, and who ended the wait", COLUMNS(waits), false },
+	{ "causes", "why calls took long, of all marks or of one call: causes(of_thread, of_index_seq)", COLUMNS(causes), true },
 	{ "fn_stats", "calls and times per function, as `ada report`: fn_stats(from_time, to_time, of_thread)", COLUMNS(fn_stats), true },
 	{ "callers", "who calls a function: callers(f, from_time, to_time, of_thread)", COLUMNS(callers), true },
 	{ "callees", "what a function calls: callees(f, from_time, to_time, of_thread)", COLUMNS(callees), true },

@@ -5,11 +5,11 @@
 #include "base/output.h"
 #include "query/sql/parts.h"
 
-static const struct ada_sql_implementation *const implementations[] = { &ada_sql_events,  &ada_sql_calls,    &ada_sql_functions,
-									&ada_sql_detail,  &ada_sql_windows,  &ada_sql_marks,
-									&ada_sql_threads, &ada_sql_modules,  &ada_sql_anchors,
-									&ada_sql_losses,  &ada_sql_fn_stats, &ada_sql_callers,
-									&ada_sql_callees, &ada_sql_around,   &ada_sql_stack_at };
+static const struct ada_sql_implementation *const implementations[] = {
+	&ada_sql_events,   &ada_sql_calls,   &ada_sql_functions, &ada_sql_detail,   &ada_sql_windows, &ada_sql_marks,	&ada_sql_threads,
+	&ada_sql_modules,  &ada_sql_anchors, &ada_sql_losses,	 &ada_sql_fn_stats, &ada_sql_callers, &ada_sql_callees, &ada_sql_around,
+	&ada_sql_stack_at, &ada_sql_waits,   &ada_sql_causes,	 &ada_sql_switches, &ada_sql_mutes
+};
 #define TABLES (sizeof implementations / sizeof *implementations)
 
 /* What a module of SQLite gets at registration. */

@@ -147,7 +147,7 @@ static void count_ended(struct ada_scan *scan, const struct ada_call *call)
 {
 	struct worker *worker = (struct worker *)scan;
 	struct ada_edge *edge = &edge_of(worker, call)->of;
-	uint64_t duration_ns = call->end_ns - call->start_ns;
+	uint64_t duration_ns = ada_call_duration(call);
 
 	if (!call->aside)
 		callee_of(worker, call)->active--;
@@ -157,7 +157,7 @@ static void count_ended(struct ada_scan *scan, const struct ada_call *call)
 	}
 	if ((uintptr_t)call->user & 1)
 		edge->total_ns += duration_ns;
-	edge->self_ns += duration_ns > call->children_ns ? duration_ns - call->children_ns : 0;
+	edge->self_ns += ada_call_self(call);
 }
 
 /* --- adding up -------------------------------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/sysinfo.h>
 #include "query/sums/tally.h"
+#include "query/sums/totals.h"
 
 #define WORKERS_MAX 64
 #define PIECE_EVENTS (1u << 22) /* 128 MiB: beside it, adding up its functions is nothing */
@@ -22,6 +23,7 @@ struct track { /* a thread of the recording */
 	const struct ada_thread *thread;
 	uint64_t from, to; /* positions */
 	uint64_t lost;
+	bool aged; /* what its segments that have gone added up to is asked for, too */
 	struct part *parts;
 	size_t count;
 	struct ada_tally tally; /* where there are several parts, with a counter of its own */
@@ -66,6 +68,8 @@ static void count_whole(struct worker *worker, struct track *track)
 	ada_tally_begin(&tally, track->from);
 	tally.to = track->to;
 	tally.shows_progress = worker->is_first;
+	if (!track->from && ada_totals_take(&tally, track->aged))
+		tally.result = -ENOMEM;
 	ada_tally_read(&tally, track->from, track->to);
 	ada_tally_finish(&tally);
 	track->lost = tally.lost;
@@ -109,7 +113,7 @@ static int start_track(struct worker *worker, struct track *track)
 	ada_tally_open(&track->tally, &track->counter, track->thread, &worker->job->work);
 	ada_tally_begin(&track->tally, track->from);
 	track->tally.to = track->to;
-	return 0;
+	return track->from ? 0 : ada_totals_take(&track->tally, track->aged);
 }
 
 static void join_part(struct worker *worker, struct track *track, struct part *part)
@@ -200,6 +204,8 @@ static void add_track(struct job *job, const struct ada_selection *selection, co
 	*track = (struct track){ .thread = thread };
 	pthread_mutex_init(&track->joining, NULL);
 	ada_selection_range(selection, thread, &track->from, &track->to);
+	track->aged = thread->events && ada_selection_has_aged(selection, thread);
+	track->count = track->aged;
 	if (track->to > track->from)
 		track->count = (track->to - track->from - 1) / piece_events + 1;
 	job->part_count += track->count;
@@ -302,21 +308,16 @@ static int stats_answer(struct ada_stats *stats, struct ada_counter *sum, const 
 	return 0;
 }
 
-int ada_stats_compute_pieces(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers, uint64_t piece_events,
-			     struct ada_error *error)
+static int compute(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers, uint64_t piece_events,
+		   bool by_events)
 {
-	struct job job = { .work.progress = selection->progress };
+	struct job job = { .work.progress = selection->progress, .work.by_events = by_events };
 	struct ada_counter sum = {};
 	int result;
 
-	*stats = (struct ada_stats){};
-	if (!workers)
-		workers = get_nprocs();
-	if (workers > WORKERS_MAX)
-		workers = WORKERS_MAX;
 	/* One worker alone has nothing to share. */
 	result = share_out(&job, selection, workers == 1 ? UINT64_MAX : piece_events);
-	for (size_t i = 0; i < job.track_count && selection->progress; i++)
+	for (size_t i = 0; i < job.track_count && selection->progress && !by_events; i++)
 		selection->progress->total += job.tracks[i].to - job.tracks[i].from;
 	if (workers > job.part_count)
 		workers = job.part_count ? job.part_count : 1;
@@ -326,6 +327,22 @@ int ada_stats_compute_pieces(struct ada_stats *stats, const struct ada_selection
 		result = stats_answer(stats, &sum, &job, selection);
 	ada_counter_close(&sum);
 	close_job(&job);
+	return result;
+}
+
+int ada_stats_compute_pieces(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers, uint64_t piece_events,
+			     struct ada_error *error)
+{
+	int result;
+
+	*stats = (struct ada_stats){};
+	if (!workers)
+		workers = get_nprocs();
+	if (workers > WORKERS_MAX)
+		workers = WORKERS_MAX;
+	result = compute(stats, selection, workers, piece_events, false);
+	if (result == -EBADMSG) /* of such a block all events are lost, which only shows when they are decoded */
+		result = compute(stats, selection, workers, piece_events, true);
 	if (result == -EINTR)
 		return ada_error_set(error, EINTR, "interrupted");
 	return result ? ada_error_system(error, -result, "%s", selection->session->path) : 0;

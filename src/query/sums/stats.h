@@ -7,7 +7,8 @@
  *   min, mean, p50, p90, p99, max   of the durations of all calls, recursive ones too; percentiles within 0.8 %
  *              (query/sums/histogram.h), the others exact; mean rounded down
  * A call during which events were lost counts in calls, total and self, but in none of the others: it may have been several. The time of
- * the gap is in no function's self. A call that is open when its thread's recording ends lasts until the thread's last event. A call
+ * the gap is in no function's self. A call that is still open lasts until the process's end or, while it is being recorded,
+ * until now. A call
  * whose end was not recorded (events were lost, or its call site has no return stub) counts in calls and `unknown` alone. The same
  * function of the same module is one row, in however many threads and processes it ran.
  */

@@ -1,7 +1,7 @@
 /* Counting a thread's calls.
  *
- * Nearly every event begins a call right below the open one, or ends the open one: tally_quick.c counts these. All others go through
- * ada_calls_feed, whose receiver does the same.
+ * Nearly every event begins a call right below the open one, or ends the open one: tally_quick.c counts these, and tally_packed.c those
+ * of packed blocks, as they are decoded. All others go through ada_calls_feed, whose receiver does the same.
  *
  * A piece is read without knowing which calls are open where it begins. What its calls count for does not depend on those, except for
  *
@@ -58,7 +58,7 @@ static void on_ended(void *context, const struct ada_call *call)
 	if (!call->aside)
 		function->active--;
 	if (call->outcome != ADA_OUTCOME_UNKNOWN) {
-		ada_tally_count(context, (uintptr_t)call->user, call->end_ns - call->start_ns, call->children_ns, call->across_loss);
+		ada_tally_count(context, (uintptr_t)call->user, ada_call_duration(call), call->children_ns, call->across_loss);
 	} else {
 		function->calls++;
 		function->unknown++;
@@ -81,6 +81,7 @@ void ada_tally_begin(struct ada_tally *tally, uint64_t from)
 void ada_tally_close(struct ada_tally *tally)
 {
 	ada_calls_close(&tally->calls);
+	ada_tally_packed_close(tally);
 }
 
 /* --- in order ----------------------------------------------------------------------------------------------------------- */
@@ -143,6 +144,12 @@ static void read_events(struct ada_tally *tally, const struct ada_event *events,
 	}
 }
 
+static bool take_in_order(struct ada_tally_way *way, const struct ada_event *event, uint64_t position)
+{
+	read_events(way->tally, event, 1, position);
+	return !way->tally->result;
+}
+
 /* Between two blocks: [from, to) is done. */
 static void leave_block(struct ada_tally *tally, uint64_t from, uint64_t to)
 {
@@ -173,12 +180,15 @@ static const struct ada_event *next_block(const struct ada_tally *tally, uint64_
 
 void ada_tally_read(struct ada_tally *tally, uint64_t from, uint64_t to)
 {
-	uint64_t count;
+	struct ada_tally_way way = { .tally = tally, .floor = -1, .take = take_in_order };
+	uint64_t count, done;
 
 	while (from < to && !tally->result && !atomic_load(&tally->work->stop)) {
-		const struct ada_event *events = next_block(tally, from, to, &count);
+		if (!ada_tally_packed(&way, from, to, &count, &done)) {
+			const struct ada_event *events = next_block(tally, from, to, &count);
 
-		read_events(tally, events, count, from);
+			read_events(tally, events, count, from);
+		}
 		from += count;
 		leave_block(tally, from - count, from);
 	}
@@ -205,50 +215,48 @@ void ada_tally_finish(struct ada_tally *tally)
 		ada_tally_read(tally, position, end);
 		position = end;
 	}
-	ada_calls_end(&tally->calls);
+	ada_calls_end(&tally->calls, ada_process_end_ns(tally->thread->process));
 }
 
 /* --- in pieces ---------------------------------------------------------------------------------------------------------- */
 
 struct local { /* reading a piece */
-	struct ada_tally *tally;
+	struct ada_tally_way way;
 	struct ada_piece *piece;
-	uint64_t children_ns; /* since the last seam */
-	int64_t floor;	      /* calls without caller in the piece are deeper, since the last seam; INT64_MAX: none yet */
 };
 enum verdict { AGAIN, NEXT, END }; /* it can be counted quickly now; it is counted; a piece doesn't know enough for it */
 
 static enum verdict add_seam(struct local *local, const struct ada_event *event, uint64_t position)
 {
 	bool begins = event->event_kind == ADA_EVENT_CALL;
-	struct ada_seam seam = { .event = *event, .position = position, .children_ns = local->children_ns };
+	struct ada_seam seam = { .event = *event, .position = position, .children_ns = local->way.children_ns };
 
 	if (local->piece->seams.count == SEAMS_MAX)
 		return END;
 	if (!begins) {
-		struct ada_function_stats *function = ada_counter_find(local->tally->counter, event->function_id);
+		struct ada_function_stats *function = ada_counter_find(local->way.tally->counter, event->function_id);
 
 		seam.total_ns = function ? function->total_ns : 0;
 		if (!function)
-			local->tally->result = -ENOMEM;
-		local->tally->calls.last_ns = event->timestamp_ns;
+			local->way.tally->result = -ENOMEM;
+		local->way.tally->calls.last_ns = event->timestamp_ns;
 	}
 	if (ada_array_push(&local->piece->seams, seam))
-		local->tally->result = -ENOMEM;
-	local->children_ns = 0;
-	local->floor = begins ? (int64_t)event->call_depth - 1 : INT64_MAX;
-	if (local->tally->result)
+		local->way.tally->result = -ENOMEM;
+	local->way.children_ns = 0;
+	local->way.floor = begins ? (int64_t)event->call_depth - 1 : INT64_MAX;
+	if (local->way.tally->result)
 		return END;
 	return begins ? AGAIN : NEXT;
 }
 
 static enum verdict count_odd(struct local *local, const struct ada_event *event, uint64_t position)
 {
-	struct ada_calls *calls = &local->tally->calls;
+	struct ada_calls *calls = &local->way.tally->calls;
 
 	if (event->event_kind != ADA_EVENT_CALL && !ada_tally_is_end(event))
-		return event->event_kind == ADA_EVENT_LOST ? END : NEXT; /* unknown kinds mean nothing */
-	if (!calls->stack.count && (ada_tally_is_end(event) || event->call_depth <= local->floor))
+		return event->event_kind == ADA_EVENT_LOST || event->event_kind == ADA_EVENT_RECORDER ? END : NEXT;
+	if (!calls->stack.count && (ada_tally_is_end(event) || event->call_depth <= local->way.floor))
 		return add_seam(local, event, position);
 	return END;
 }
@@ -261,7 +269,7 @@ static uint64_t count_local(struct local *local, const struct ada_event *events,
 	while (i < count) {
 		enum verdict verdict;
 
-		i += ada_tally_quick(local->tally, local->floor, events + i, count - i, position + i, &local->children_ns);
+		i += ada_tally_quick(local->way.tally, local->way.floor, events + i, count - i, position + i, &local->way.children_ns);
 		if (i == count)
 			break;
 		verdict = count_odd(local, &events[i], position + i);
@@ -272,20 +280,27 @@ static uint64_t count_local(struct local *local, const struct ada_event *events,
 	return i;
 }
 
+static bool take_local(struct ada_tally_way *way, const struct ada_event *event, uint64_t position)
+{
+	return count_local((struct local *)way, event, 1, position) && !way->tally->result; /* the way is its first member */
+}
+
 void ada_tally_piece(struct ada_tally *tally, struct ada_piece *piece)
 {
-	struct local local = { .tally = tally, .piece = piece, .floor = INT64_MAX };
+	struct local local = { .way = { .tally = tally, .floor = INT64_MAX, .take = take_local }, .piece = piece };
 	uint64_t count = 0, done = 0;
 
 	piece->end = piece->from;
 	while (done == count && piece->end < piece->to && !tally->result && !atomic_load(&tally->work->stop)) {
-		const struct ada_event *events = next_block(tally, piece->end, piece->to, &count);
+		if (!ada_tally_packed(&local.way, piece->end, piece->to, &count, &done)) {
+			const struct ada_event *events = next_block(tally, piece->end, piece->to, &count);
 
-		done = count_local(&local, events, count, piece->end);
+			done = count_local(&local, events, count, piece->end);
+		}
 		piece->end += done;
 		leave_block(tally, piece->end - done, piece->end);
 	}
-	piece->children_ns = local.children_ns;
+	piece->children_ns = local.way.children_ns;
 	piece->last_ns = tally->calls.last_ns;
 	piece->open.items = tally->calls.stack.items;
 	piece->open.count = tally->calls.stack.count;

@@ -10,6 +10,7 @@ struct ada_work {		       /* what all workers share */
 	struct ada_progress *progress; /* NULL: none */
 	atomic_uint_fast64_t done;     /* events */
 	atomic_bool stop;	       /* one has failed */
+	bool by_events;		       /* packed blocks, too: one of them contradicts itself */
 };
 
 struct ada_tally { /* how far a thread is counted */
@@ -20,8 +21,9 @@ struct ada_tally { /* how far a thread is counted */
 	uint64_t to;   /* position: calls that begin from here on don't count */
 	uint64_t lost; /* what LOST records before `to` stand for */
 	struct ada_work *work;
-	bool rooted;	     /* open calls from before `from` are at the stack's bottom */
-	bool shows_progress; /* on the thread that may */
+	struct ada_function_stats **names; /* functions by their names in the packed block at hand; NULL: no block yet */
+	bool rooted;			   /* open calls from before `from` are at the stack's bottom */
+	bool shows_progress;		   /* on the thread that may */
 	int result;
 };
 

@@ -9,6 +9,20 @@
 uint64_t ada_tally_quick(struct ada_tally *tally, int64_t floor, const struct ada_event *events, uint64_t count, uint64_t position,
 			 uint64_t *children_ns);
 
+/* How events are counted: in order, or as those of a piece. */
+struct ada_tally_way {
+	struct ada_tally *tally;
+	uint64_t children_ns; /* since the last seam, of calls that have no caller in the piece */
+	int64_t floor;	      /* calls without caller in the piece are deeper, since the last seam; INT64_MAX: none yet. In order: -1 */
+	/* Counts one event. False: the piece doesn't know enough for it, and ends here. */
+	bool (*take)(struct ada_tally_way *way, const struct ada_event *event, uint64_t position);
+};
+/* Counts the packed block that begins at `position`, without making events of what is plain in it. False: none begins there that ends at
+ * `to` or before. Else *count are its events, and *done those that it counted, fewer where the way refused one. -EBADMSG in
+ * tally->result: the block contradicts itself, and what it was counted for is wrong. */
+bool ada_tally_packed(struct ada_tally_way *way, uint64_t position, uint64_t to, uint64_t *count, uint64_t *done);
+void ada_tally_packed_close(struct ada_tally *tally);
+
 static inline bool ada_tally_is_end(const struct ada_event *event)
 {
 	return event->event_kind - ADA_EVENT_RETURN <= ADA_EVENT_EXCEPTION - ADA_EVENT_RETURN;
@@ -52,5 +66,31 @@ static inline void ada_tally_count(struct ada_tally *tally, uintptr_t remembered
 		function->calls++;
 	else if (ada_histogram_add(&function->durations, duration_ns))
 		tally->result = -ENOMEM;
+}
+
+/* Whether the innermost call on the thread's stack is this one. */
+static inline bool ada_tally_is_innermost(const struct ada_tally *tally, uint32_t depth, uint64_t function_id)
+{
+	const struct ada_calls *calls = &tally->calls;
+	const struct ada_call *call = calls->stack.count ? &calls->stack.items[calls->stack.count - 1] : NULL;
+
+	return call && call->depth == depth && call->function_id == function_id;
+}
+
+/* It ends; *children_ns as of ada_tally_quick. */
+static inline void ada_tally_end_innermost(struct ada_tally *tally, uint64_t ns, uint64_t *children_ns)
+{
+	struct ada_calls *calls = &tally->calls;
+	const struct ada_call *call = &calls->stack.items[--calls->stack.count];
+	uint64_t duration_ns = ada_call_duration_to(call, ns);
+
+	if (calls->stack.count)
+		calls->stack.items[calls->stack.count - 1].children_ns += duration_ns;
+	else
+		*children_ns += duration_ns;
+	if (call->user) {
+		ada_tally_function_of(call)->active--;
+		ada_tally_count(tally, (uintptr_t)call->user, duration_ns, call->children_ns, call->losses != calls->losses);
+	}
 }
 #endif

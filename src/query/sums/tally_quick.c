@@ -111,27 +111,11 @@ static void join_frames(struct ada_tally *tally, const struct frame *frames, con
 									      .user = (void *)frame->remembered };
 }
 
-/* Ends the innermost call on the thread's stack. */
 static bool end_older(struct ada_tally *tally, const struct ada_event *event, uint64_t *children_ns)
 {
-	struct ada_calls *calls = &tally->calls;
-	const struct ada_call *call;
-	uint64_t duration_ns;
-
-	if (!calls->stack.count || !ada_tally_is_end(event))
+	if (!ada_tally_is_end(event) || !ada_tally_is_innermost(tally, event->call_depth, event->function_id))
 		return false;
-	call = &calls->stack.items[calls->stack.count - 1];
-	if (call->depth != event->call_depth || call->function_id != event->function_id)
-		return false;
-	duration_ns = event->timestamp_ns - call->start_ns;
-	if (--calls->stack.count)
-		calls->stack.items[calls->stack.count - 1].children_ns += duration_ns;
-	else
-		*children_ns += duration_ns;
-	if (call->user) {
-		ada_tally_function_of(call)->active--;
-		ada_tally_count(tally, (uintptr_t)call->user, duration_ns, call->children_ns, call->losses != calls->losses);
-	}
+	ada_tally_end_innermost(tally, event->timestamp_ns, children_ns);
 	return true;
 }
 

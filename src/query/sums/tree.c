@@ -138,7 +138,7 @@ static void count_set_aside(struct ada_scan *scan, struct ada_call *call)
 static void count_ended(struct ada_scan *scan, const struct ada_call *call)
 {
 	struct ada_tree_node *node = &((struct worker *)scan)->growth.nodes.items[node_of(call)];
-	uint64_t duration_ns = call->end_ns - call->start_ns;
+	uint64_t duration_ns = ada_call_duration(call);
 
 	if (!call->aside)
 		node->next--;
@@ -148,7 +148,7 @@ static void count_ended(struct ada_scan *scan, const struct ada_call *call)
 	}
 	if (!((uintptr_t)call->user & 1))
 		node->total_ns += duration_ns;
-	node->self_ns += duration_ns > call->children_ns ? duration_ns - call->children_ns : 0;
+	node->self_ns += ada_call_self(call);
 }
 
 /* --- adding up -------------------------------------------------------------------------------------------------------- */

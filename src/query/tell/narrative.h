@@ -17,6 +17,7 @@ struct ada_sentence {
 	const char *kind; /* for programs: "trigger", "path", "other-thread", "slow", "followed", ... (ada-narrate(1)) */
 	char *text;	  /* without its evidence */
 	ADA_ARRAY(struct ada_evidence) evidence; /* never empty */
+	char *cause;				 /* of a headline, as JSON; NULL: the sentence is none */
 };
 
 #define ADA_NO_WINDOW UINT64_MAX
@@ -24,6 +25,8 @@ struct ada_section {
 	char *title;
 	const struct ada_process *process; /* NULL: the session */
 	uint64_t window;		   /* as in `ada windows`; ADA_NO_WINDOW */
+	bool brief;			   /* of a window: the headline says enough, unless all is asked for */
+	bool alike;			   /* of a window: one before is like it, and counts it */
 	ADA_ARRAY(struct ada_sentence) sentences;
 };
 
@@ -37,9 +40,15 @@ struct ada_narrate_options { /* all zero: the defaults */
 	bool in_window;	     /* only window `window` */
 	uint64_t window;
 	unsigned int workers; /* 0: one a CPU */
+	bool full_names;      /* with parameters, template arguments and ABI tags */
 };
 
-/* Prints the sections; the caller puts the completeness behind them. JSON: `"rows": [...],` and a newline. */
 enum ada_narrative_format { ADA_NARRATIVE_TEXT, ADA_NARRATIVE_MARKDOWN, ADA_NARRATIVE_JSON };
-void ada_narrative_print(struct ada_output *output, const struct ada_narrative *narrative, enum ada_narrative_format format);
+struct ada_narrative_style {
+	enum ada_narrative_format format;
+	bool all;	    /* of windows everything, not only the headlines and what bears the worst ones out; JSON always has all */
+	unsigned int width; /* columns of text; 0: a line a sentence */
+};
+/* Prints the sections; the caller puts the completeness behind them. JSON: `"rows": [...],` and a newline. */
+void ada_narrative_print(struct ada_output *output, const struct ada_narrative *narrative, const struct ada_narrative_style *style);
 #endif

@@ -1,15 +1,21 @@
 /* Narratives as text, Markdown and JSON. */
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "query/tell/narrative.h"
 
 #define CITED_MAX 12	 /* of a sentence in text and Markdown; JSON has all */
+#define CITED_BRIEF 4	 /* where not all is asked for */
+#define FULL_MAX 3	 /* so many windows have what bears the headline out; of more, the worst one alone */
 #define PROCESSES_MAX 20 /* so many have a section; of more those with little to tell have a line each. JSON has all */
 
 struct page {
 	struct ada_output *output;
 	enum ada_narrative_format format;
 	bool several; /* the session holds several processes: citations say which */
+	bool brief;   /* there are windows, and not all is asked for */
+	unsigned int width;
 };
 
 /* --- text and Markdown ------------------------------------------------------------------------------------------------- */
@@ -45,71 +51,97 @@ static void put_words(const struct page *page, const char *text)
 		ada_output_text(page->output, text);
 }
 
-static void put_range(struct ada_output *output, const struct ada_evidence *evidence)
+static void put_range(FILE *stream, const struct ada_evidence *evidence)
 {
-	ada_output_string(output, "#");
-	ada_output_u64(output, evidence->first);
-	if (evidence->last == evidence->first)
-		return;
-	ada_output_string(output, "-");
-	ada_output_u64(output, evidence->last);
+	fprintf(stream, "#%" PRIu64, evidence->first);
+	if (evidence->last != evidence->first)
+		fprintf(stream, "-%" PRIu64, evidence->last);
 }
 
-static void put_file(const struct page *page, const struct ada_evidence *evidence)
+static void put_file(const struct page *page, FILE *stream, const struct ada_evidence *evidence)
 {
-	if (evidence->process && page->several) {
-		ada_output_text(page->output, evidence->process->directory);
-		ada_output_string(page->output, " ");
-	}
-	ada_output_string(page->output, evidence->file);
-	if (*evidence->field) {
-		ada_output_string(page->output, ": ");
-		ada_output_text(page->output, evidence->field);
-	}
+	if (evidence->process && page->several)
+		fprintf(stream, "%s ", evidence->process->directory);
+	fprintf(stream, "%s%s%s", evidence->file, *evidence->field ? ": " : "", evidence->field);
 }
 
 /* "thread 3 #12, #20-31; thread 4 #1; manifest.json: crash" */
-static void put_citations(const struct page *page, const struct ada_sentence *sentence)
+static void put_citations(const struct page *page, FILE *stream, const struct ada_sentence *sentence)
 {
 	const struct ada_thread *thread = NULL;
+	size_t most = page->brief ? CITED_BRIEF : CITED_MAX;
 
-	for (size_t i = 0; i < sentence->evidence.count && i < CITED_MAX; i++) {
+	for (size_t i = 0; i < sentence->evidence.count && i < most; i++) {
 		const struct ada_evidence *evidence = &sentence->evidence.items[i];
 
 		if (i)
-			ada_output_string(page->output, evidence->thread && evidence->thread == thread ? ", " : "; ");
+			fputs(evidence->thread && evidence->thread == thread ? ", " : "; ", stream);
 		if (!evidence->thread) {
-			put_file(page, evidence);
+			put_file(page, stream, evidence);
 		} else {
-			if (evidence->thread != thread) {
-				if (page->several) {
-					ada_output_text(page->output, evidence->process->directory);
-					ada_output_string(page->output, " ");
-				}
-				ada_output_string(page->output, "thread ");
-				ada_output_u64(page->output, evidence->thread->number);
-				ada_output_string(page->output, " ");
-			}
-			put_range(page->output, evidence);
+			if (evidence->thread != thread)
+				fprintf(stream, "%s%sthread %u ", page->several ? evidence->process->directory : "",
+					page->several ? " " : "", evidence->thread->number);
+			put_range(stream, evidence);
 		}
 		thread = evidence->thread;
 	}
-	if (sentence->evidence.count > CITED_MAX) {
-		ada_output_string(page->output, "; and ");
-		ada_output_u64(page->output, sentence->evidence.count - CITED_MAX);
-		ada_output_string(page->output, " more");
+	if (sentence->evidence.count > most)
+		fprintf(stream, "; and %zu more", sentence->evidence.count - most);
+}
+
+/* Puts `text` in lines of the page's width, those behind the first one indented: broken at spaces. */
+static void put_wrapped(const struct page *page, char *text)
+{
+	size_t room = page->width > 20 ? page->width - 2 : UINT32_MAX; /* the first line is indented by the caller */
+
+	while (ada_output_width(text) > room) {
+		char *cut = NULL;
+		size_t columns = 0;
+
+		for (char *at = text; *at && columns <= room; at++) {
+			if (*at == ' ' && at > text)
+				cut = at;
+			columns += ((unsigned char)*at & 0xc0) != 0x80;
+		}
+		if (!cut)
+			cut = strchr(text, ' ');
+		if (!cut)
+			break;
+		*cut = 0;
+		ada_output_text(page->output, text);
+		ada_output_string(page->output, "\n    ");
+		text = cut + 1;
+		room = page->width - 4;
 	}
+	ada_output_text(page->output, text);
 }
 
 static void put_sentence(const struct page *page, const struct ada_sentence *sentence)
 {
 	bool markdown = page->format == ADA_NARRATIVE_MARKDOWN;
+	char *text = NULL;
+	size_t length;
+	FILE *stream = open_memstream(&text, &length);
 
+	if (!stream)
+		return;
+	if (!markdown)
+		fprintf(stream, "%s [", sentence->text);
+	put_citations(page, stream, sentence);
+	fputs(markdown ? "" : "]", stream);
+	fclose(stream);
 	ada_output_string(page->output, markdown ? "- " : "  ");
-	put_words(page, sentence->text);
-	ada_output_string(page->output, markdown ? " `[" : " [");
-	put_citations(page, sentence);
-	ada_output_string(page->output, markdown ? "]`\n" : "]\n");
+	if (markdown) {
+		put_words(page, sentence->text);
+		ada_output_string(page->output, " `[");
+		ada_output_text(page->output, text);
+		ada_output_string(page->output, "]`");
+	} else {
+		put_wrapped(page, text);
+	}
+	ada_output_string(page->output, "\n");
+	free(text);
 }
 
 static void put_title(const struct page *page, const char *title, bool first)
@@ -123,11 +155,31 @@ static void put_title(const struct page *page, const char *title, bool first)
 	ada_output_string(page->output, markdown ? "\n\n" : "\n");
 }
 
+static bool is_one_of(const char *kind, const char *const *kinds)
+{
+	while (*kinds && strcmp(kind, *kinds))
+		kinds++;
+	return *kinds;
+}
+
+/* Whether the sentence is told where not all is asked for. */
+static bool is_told(const struct page *page, const struct ada_section *section, const struct ada_sentence *sentence)
+{
+	static const char *const of_all[] = { "session",    "selected",	     "not-recorded", "unreadable", "process",
+					      "unfinished", "lost",	     "waited",	     "windows",	   "headline",
+					      "crash",	    "crash-address", "open-frames",  "last-calls", NULL };
+
+	return !page->brief || is_one_of(sentence->kind, of_all) || (!strcmp(sentence->kind, "cause") && !section->brief);
+}
+
 static void put_section(const struct page *page, const struct ada_section *section, bool first)
 {
+	if (page->brief && section->alike)
+		return;
 	put_title(page, section->title, first);
 	for (size_t i = 0; i < section->sentences.count; i++)
-		put_sentence(page, &section->sentences.items[i]);
+		if (is_told(page, section, &section->sentences.items[i]))
+			put_sentence(page, &section->sentences.items[i]);
 }
 
 /* Whether the section only tells how a process ran: one that lost nothing, ended well, and so on. */
@@ -228,7 +280,12 @@ static void put_json_sentence(struct ada_output *output, const struct ada_sectio
 		ada_output_string(output, i ? ", " : "");
 		put_json_evidence(output, &sentence->evidence.items[i]);
 	}
-	ada_output_string(output, "]}");
+	ada_output_string(output, "]");
+	if (sentence->cause) {
+		ada_output_string(output, ", \"cause\": ");
+		ada_output_string(output, sentence->cause);
+	}
+	ada_output_string(output, "}");
 }
 
 static void put_json(struct ada_output *output, const struct ada_narrative *narrative)
@@ -245,13 +302,35 @@ static void put_json(struct ada_output *output, const struct ada_narrative *narr
 	ada_output_string(output, first ? "],\n" : "\n],\n");
 }
 
-void ada_narrative_print(struct ada_output *output, const struct ada_narrative *narrative, enum ada_narrative_format format)
+/* Of more windows than a page holds only the worst one is borne out. */
+static bool mark_brief(const struct ada_narrative *narrative)
 {
-	struct page page = { .output = output, .format = format, .several = narrative->session->processes.count > 1 };
+	size_t windows = 0, told = 0;
 
-	if (format == ADA_NARRATIVE_JSON) {
+	for (size_t i = 0; i < narrative->sections.count; i++)
+		windows += narrative->sections.items[i].window != ADA_NO_WINDOW && !narrative->sections.items[i].alike;
+	for (size_t i = 0; i < narrative->sections.count; i++) {
+		struct ada_section *section = &narrative->sections.items[i];
+
+		if (section->window != ADA_NO_WINDOW && !section->alike)
+			section->brief = windows > FULL_MAX && told++;
+	}
+	return windows;
+}
+
+void ada_narrative_print(struct ada_output *output, const struct ada_narrative *narrative, const struct ada_narrative_style *style)
+{
+	struct page page = {
+		.output = output, .format = style->format, .several = narrative->session->processes.count > 1, .width = style->width
+	};
+
+	if (style->format == ADA_NARRATIVE_JSON) {
 		put_json(output, narrative);
 		return;
 	}
+	page.brief = mark_brief(narrative) && !style->all;
 	put_sections(&page, narrative);
+	if (page.brief)
+		ada_output_string(output, style->format == ADA_NARRATIVE_MARKDOWN ? "\n`--all` tells more of each window.\n" :
+										    "\n--all tells more of each window.\n");
 }

@@ -76,6 +76,16 @@ void ada_telling_say(struct ada_story *story, const char *kind, struct ada_telli
 	story_fail(story);
 }
 
+void ada_narrate_attach_cause(struct ada_story *story, char *cause)
+{
+	if (cause && !story->result) {
+		last_sentence(story)->cause = cause;
+		return;
+	}
+	free(cause);
+	story_fail(story);
+}
+
 /* --- evidence ----------------------------------------------------------------------------------------------------------- */
 
 static void add_evidence(struct ada_story *story, const struct ada_evidence *evidence)

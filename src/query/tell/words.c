@@ -50,9 +50,10 @@ static void put_cut(const char *name, char text[ADA_WORDS_NAME])
 char *ada_words_function(struct ada_story *story, const struct ada_process *process, uint64_t id, char text[ADA_WORDS_NAME])
 {
 	const struct ada_name *name = ada_name_list_get(&story->names, process, id);
+	char brief[ADA_NAME_BUFFER];
 
 	if (name)
-		put_cut(name->function, text);
+		put_cut(story->options.full_names ? name->function : ada_name_short(name->function, brief), text);
 	else
 		strcpy(text, "?");
 	return text;

@@ -143,11 +143,17 @@ static const struct ada_event *mark_event(const struct ada_process *process, con
 		const struct ada_thread *thread = &session->threads.items[process->first_thread + i];
 		const struct atf_index *index;
 		uint64_t seq = ada_json_u64(mark, "indexSeq", UINT64_MAX);
+		uint32_t segment;
 
 		if (!thread->events || thread->number != ada_json_u64(mark, "thread", UINT64_MAX))
 			continue;
-		index = atf_thread_segment(thread->events, (uint32_t)ada_json_u64(mark, "segment", 0));
-		return index && seq < atf_index_count(index) ? &atf_index_events(index)[seq] : NULL;
+		segment = (uint32_t)ada_json_u64(mark, "segment", 0);
+		index = atf_thread_segment(thread->events, segment);
+		if (!index || seq >= atf_index_count(index))
+			return NULL;
+		while (segment--)
+			seq += atf_index_count(atf_thread_segment(thread->events, segment));
+		return atf_thread_get(thread->events, seq);
 	}
 	return NULL;
 }

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "atf/session/thread.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "query/calls/calls.h"
+#include "query/calls/stack.h"
 #include "query/session/selection.h"
 #include "query/verify/verify.h"
 
@@ -55,7 +56,8 @@ static int is_segment(const struct dirent *entry)
 {
 	size_t length = strlen(entry->d_name);
 
-	return !strncmp(entry->d_name, "index.", 6) && !strcmp(entry->d_name + length - 4, ".atf");
+	return !strncmp(entry->d_name, "index.", 6) &&
+	       (!strcmp(entry->d_name + length - 4, ".atf") || !strcmp(entry->d_name + length - 4, ".atp"));
 }
 
 /* Holds the files that are there against those that the manifest lists. */
@@ -81,7 +83,7 @@ static void verify_segments(struct ada_verify *verify, const struct ada_thread *
 	else
 		ada_verify_found(verify, directory, "segments", true, "%s", "");
 	for (size_t i = 0; i < listed && thread->events; i++) {
-		const struct atf_index *index = atf_thread_segment(thread->events, i);
+		const struct atf_index *index = atf_thread_segment(thread->events, atf_thread_first_segment(thread->events) + (uint32_t)i);
 		uint64_t says = ada_json_u64(json_object_array_get_idx(segments, i), "events", 0);
 
 		if (index && atf_index_count(index) != says)
@@ -143,20 +145,28 @@ static void verify_functions(struct ada_verify *verify, const struct ada_thread 
 static void verify_against_manifest(struct ada_verify *verify, const struct ada_thread *thread, const struct atf_books *books,
 				    const char *directory)
 {
+	const AtfTotalsHeader none = {}, *totals = thread->events ? atf_thread_totals(thread->events) : NULL;
 	const json_object *entry = thread->entry;
+	uint64_t events, gaps;
 
+	totals = totals ? totals : &none;
+	events = books->event_count + totals->event_count;
+	gaps = books->gaps + totals->gaps;
 	if (!thread->process->finalized)
 		return;
 	if (!entry)
 		ada_verify_found(verify, directory, "manifest", false, "the manifest has no such thread");
-	else if (ada_json_u64(entry, "events", 0) != books->event_count)
-		ada_verify_found(verify, directory, "manifest", false, "has %" PRIu64 " events, the manifest says %" PRIu64,
-				 books->event_count, ada_json_u64(entry, "events", 0));
-	else if (ada_json_u64(entry, "lost", 0) < books->told)
+	else if (ada_json_u64(entry, "aged", 0) != books->aged)
+		ada_verify_found(verify, directory, "manifest", false, "%" PRIu64 " events have gone, the manifest says %" PRIu64,
+				 books->aged, ada_json_u64(entry, "aged", 0));
+	else if (ada_json_u64(entry, "events", 0) != events)
+		ada_verify_found(verify, directory, "manifest", false, "has %" PRIu64 " events, the manifest says %" PRIu64, events,
+				 ada_json_u64(entry, "events", 0));
+	else if (ada_json_u64(entry, "lost", 0) < books->told + totals->told)
 		ada_verify_found(verify, directory, "manifest", false, "has lost %" PRIu64 " events, the manifest says %" PRIu64,
-				 books->told, ada_json_u64(entry, "lost", 0));
-	else if (ada_json_u64(entry, "gaps", 0) != books->gaps)
-		ada_verify_found(verify, directory, "manifest", false, "has %" PRIu64 " gaps, the manifest says %" PRIu64, books->gaps,
+				 books->told + totals->told, ada_json_u64(entry, "lost", 0));
+	else if (ada_json_u64(entry, "gaps", 0) != gaps)
+		ada_verify_found(verify, directory, "manifest", false, "has %" PRIu64 " gaps, the manifest says %" PRIu64, gaps,
 				 ada_json_u64(entry, "gaps", 0));
 	else if (books->torn)
 		ada_verify_found(verify, directory, "manifest", false,
@@ -187,6 +197,7 @@ static void verify_pass(struct ada_verify *verify, const struct pass *pass, cons
 int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread)
 {
 	struct ada_book book = { .thread = thread };
+	const AtfTotalsHeader *totals;
 	char directory[PATH_MAX];
 	struct pass pass = {};
 	int result;
@@ -196,9 +207,12 @@ int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread
 		return result;
 	verify_segments(verify, thread, directory);
 	ada_verify_thread_detail(verify, thread);
-	atf_thread_books(thread->events, ada_json_u64(thread->entry, "aged", 0), ada_thread_lost(thread), &book.books);
+	totals = thread->events ? atf_thread_totals(thread->events) : NULL;
+	atf_thread_books(thread->events, totals ? totals->calls + totals->ends : 0, ada_thread_lost(thread), &book.books);
 	result = ada_array_push(&verify->books, book);
 	ada_calls_open(&pass.calls, &(struct ada_calls_receiver){});
+	if (!result && thread->events)
+		result = ada_calls_resume(&pass.calls, totals);
 	for (uint64_t i = 0; i < thread->count && !result; i++)
 		result = pass_event(&pass, atf_thread_get(thread->events, i), i);
 	if (!result) {

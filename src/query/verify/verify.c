@@ -145,6 +145,7 @@ int ada_verify_session(struct ada_verify *verify, struct ada_error *error)
 	for (size_t i = 0; i < session->problems.count; i++)
 		ada_verify_found(verify, ".", "readable", false, "%s", session->problems.items[i]);
 	verify_document(verify);
+	ada_verify_sched(verify);
 	for (size_t i = 0; i < session->processes.count && !result; i++) {
 		const struct ada_process *process = session->processes.items[i];
 

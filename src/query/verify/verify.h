@@ -32,6 +32,9 @@ void ada_verify_thread_detail(struct ada_verify *verify, const struct ada_thread
 /* The manifest's windows against the detail files of all threads: bounds, counts, no hole, and its marks. 0 or -ENOMEM. */
 int ada_verify_windows(struct ada_verify *verify, const struct ada_process *process);
 
+/* sched.atf, where there is one. */
+void ada_verify_sched(struct ada_verify *verify);
+
 /* Whether the file is as it was written: its own checksum (base/seal.h). `file` is what it is called, `document` what it holds. */
 void ada_verify_seal(struct ada_verify *verify, const char *directory, const char *name, const char *file, const json_object *document);
 /* Each module's table, and its checksum in the manifest. */

@@ -1,10 +1,15 @@
 #include "recorder/control/command.h"
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include "recorder/control/control.h"
 #include "recorder/policy/fire.h"
 #include "recorder/policy/policy.h"
+#include "recorder/process/stock.h"
 #include "recorder/session/manifest.h"
+#include "recorder/state/provider.h"
+
+#define HOOKS_MS 500
 
 static const char *const names[] = { "", "status", "mark", "stop", "trigger-add", "trigger-remove", "trigger-list" };
 
@@ -48,6 +53,29 @@ static json_object *accept_with(struct ada_recorder *recorder)
 	return object;
 }
 
+static bool any_lags(struct ada_recorder *recorder, uint32_t version)
+{
+	struct ada_provider *provider;
+
+	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
+		if (__atomic_load_n(&provider->muted, __ATOMIC_RELAXED) && !ada_provider_gone(provider) &&
+		    __atomic_load_n(&provider->muted_version, __ATOMIC_ACQUIRE) < version)
+			return true;
+	return false;
+}
+
+/* Functions that the rule names and that a budget has let go of come back: the main thread sees to that. A process that can't be stopped
+ * isn't waited for long. */
+static void await_hooks(struct ada_recorder *recorder)
+{
+	uint32_t version = ada_policy_version(recorder->policy);
+
+	for (int i = 0; i < HOOKS_MS && any_lags(recorder, version); i++) {
+		ada_recorder_wake(recorder);
+		poll(NULL, 0, 1);
+	}
+}
+
 /* When this answers, the rule is parsed, compiled for every process and in force. */
 static json_object *add_trigger(struct ada_recorder *recorder, const char *text)
 {
@@ -63,6 +91,8 @@ static json_object *add_trigger(struct ada_recorder *recorder, const char *text)
 		ada_error_set(&whole, EINVAL, "'%s': %s", text, error.text);
 		return ada_control_error("rule", place ? whole.text : error.text);
 	}
+	ada_stock_settle(recorder->stock); /* children that began before the rule have it, too, when this answers */
+	await_hooks(recorder);
 	object = accept_with(recorder);
 	ada_json_count(object, "id", id);
 	if (*error.text)

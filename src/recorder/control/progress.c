@@ -13,6 +13,8 @@
 #define INTERVAL_NS 200000000ull
 #define PROBLEMS_SHOWN 5
 #define WAITS_SHOWN 4
+#define COST_TOLD 4		  /* what recording took is told from this part of the CPU time on: a quarter */
+#define COST_TOLD_NS 250000000ull /* and where it is worth a thought */
 
 void ada_recording_open(struct ada_recording_progress *progress, bool quiet)
 {
@@ -158,18 +160,44 @@ static void tell_problems(const struct ada_provider *provider, size_t *problems)
 				provider->modules.items[i].problem.text);
 }
 
-/* Why agents dropped events: " (buffer full)"; nothing where it was for other reasons. */
-static void add_reasons(const struct ada_recorder *recorder, char *text, size_t size)
+/* Why agents dropped events, as far as they say it. */
+struct reasons {
+	uint64_t full, memory;
+};
+
+static struct reasons reasons_of(const struct ada_recorder *recorder)
 {
-	uint64_t full = 0, memory = 0;
+	struct reasons reasons = { 0 };
 
 	for (size_t i = 0; i < recorder->providers.count; i++)
 		for (uint32_t k = 0; k < recorder->providers.items[i]->thread_count; k++) {
-			full += recorder->providers.items[i]->thread_table[k].lost_full;
-			memory += recorder->providers.items[i]->thread_table[k].lost_memory;
+			reasons.full += recorder->providers.items[i]->thread_table[k].lost_full;
+			reasons.memory += recorder->providers.items[i]->thread_table[k].lost_memory;
 		}
-	if (full || memory)
-		text_add(text, size, " (%s%s%s)", full ? "buffer full" : "", full && memory ? ", " : "", memory ? "memory limit" : "");
+	return reasons;
+}
+
+/* " (buffer full)"; nothing where it was for other reasons. */
+static void add_reasons(const struct reasons *reasons, char *text, size_t size)
+{
+	if (reasons->full || reasons->memory)
+		text_add(text, size, " (%s%s%s)", reasons->full ? "buffer full" : "", reasons->full && reasons->memory ? ", " : "",
+			 reasons->memory ? "memory limit" : "");
+}
+
+/* What a next recording would be asked for, to lose nothing. */
+static void tell_remedy(const struct ada_recorder *recorder, uint64_t lost)
+{
+	struct reasons reasons = reasons_of(recorder);
+
+	if (!lost)
+		return;
+	if (reasons.full > reasons.memory)
+		ada_say("ada: events came faster than their files took them: `ada tune` says which functions to leave out, --pack=always "
+			"writes less, a larger --index-buffer holds more, with --on-full=block the program waits\n");
+	else if (reasons.memory)
+		ada_say("ada: the buffer was not allowed to grow, by a control group or since the machine was short of memory: --functions and "
+			"--exclude record less, with --on-full=block the program waits\n");
 }
 
 /* Events, processes and images: what was lost without being asked for. */
@@ -185,8 +213,10 @@ static void add_lost(const struct ada_recorder *recorder, const struct ada_total
 		       provider->header.modules_refused;
 	}
 	if (totals->lost) {
+		struct reasons reasons = reasons_of(recorder);
+
 		text_add(text, size, ", %llu events LOST", (unsigned long long)totals->lost);
-		add_reasons(recorder, text, size);
+		add_reasons(&reasons, text, size);
 	}
 	if (missing)
 		text_add(text, size, ", %zu program%s NOT RECORDED", missing, missing == 1 ? "" : "s");
@@ -198,8 +228,8 @@ static void add_lost(const struct ada_recorder *recorder, const struct ada_total
 		text_add(text, size, ", %llu older ones overwritten", (unsigned long long)totals->overwritten);
 }
 
-/* Where there are any. */
-static void add_windows(const struct ada_recorder *recorder, char *text, size_t size)
+/* Where there are any; how many there are. */
+static size_t add_windows(const struct ada_recorder *recorder, char *text, size_t size)
 {
 	uint64_t marks = 0;
 	size_t windows = 0;
@@ -217,6 +247,41 @@ static void add_windows(const struct ada_recorder *recorder, char *text, size_t 
 	if (windows)
 		text_add(text, size, ", %zu window%s of %llu mark%s", windows, windows == 1 ? "" : "s", (unsigned long long)marks,
 			 marks == 1 ? "" : "s");
+	return windows;
+}
+
+/* What says most about it, as it is to be typed where the user is. */
+static void tell_next(const struct ada_recorder *recorder, bool has_windows)
+{
+	bool is_usual = !strcmp(recorder->options->output, ADA_TRACES);
+	const char *space = is_usual ? "" : " ", *session = is_usual ? "" : recorder->session.directory;
+
+	ada_say("ada: `ada %s%s%s` says %s, `ada view%s%s` shows it\n", has_windows ? "narrate" : "report", space, session,
+		has_windows ? "what happened, and why" : "where the time went", space, session);
+}
+
+/* Where recording took a good part of the program's time: of the process that it took most of. */
+static void tell_cost(const struct ada_recorder *recorder)
+{
+	const struct ada_provider *dearest = NULL;
+	struct ada_cost cost = { 0 }, one;
+	size_t functions;
+
+	for (size_t i = 0; i < recorder->providers.count; i++) {
+		one = ada_provider_cost(recorder->providers.items[i]);
+		if (one.cost_ns > cost.cost_ns) {
+			cost = one;
+			dearest = recorder->providers.items[i];
+		}
+	}
+	if (!dearest || cost.cost_ns < COST_TOLD_NS || cost.cost_ns * COST_TOLD < cost.cpu_ns || cost.cost_ns > cost.cpu_ns)
+		return;
+	functions = ada_provider_functions_of_most(dearest);
+	ada_say("ada: process %d: recording took %llu %% of the CPU time", dearest->pid,
+		(unsigned long long)(cost.cost_ns * 100 / cost.cpu_ns));
+	if (functions)
+		ada_say("; %zu function%s made %u %% of the events", functions, functions == 1 ? "" : "s", ADA_LEDGER_MOST);
+	ada_say("; `ada tune` says which to leave out\n");
 }
 
 void ada_recording_summary(struct ada_recorder *recorder)
@@ -224,12 +289,14 @@ void ada_recording_summary(struct ada_recorder *recorder)
 	struct ada_totals totals = ada_recording_totals(recorder);
 	size_t problems = 0;
 	char lost[256] = "";
+	size_t windows;
 
 	add_lost(recorder, &totals, lost, sizeof lost);
-	add_windows(recorder, lost, sizeof lost);
+	windows = add_windows(recorder, lost, sizeof lost);
 	ada_say("ada: %s: %llu events, %llu thread%s, %zu process%s%s\n", recorder->session.directory, (unsigned long long)totals.events,
 		(unsigned long long)totals.threads, totals.threads == 1 ? "" : "s", totals.processes, totals.processes == 1 ? "" : "es",
 		lost);
+	tell_remedy(recorder, totals.lost);
 	for (size_t i = 0; i < recorder->providers.count; i++)
 		tell_problems(recorder->providers.items[i], &problems);
 	for (size_t i = 0; i < recorder->unrecorded.count; i++)
@@ -240,4 +307,7 @@ void ada_recording_summary(struct ada_recorder *recorder)
 		ada_say("ada: and %zu more like these: `ada info` lists them\n", problems - PROBLEMS_SHOWN);
 	if (!recorder->providers.count)
 		ada_say("ada: nothing was recorded\n");
+	tell_cost(recorder);
+	if (totals.events)
+		tell_next(recorder, windows);
 }

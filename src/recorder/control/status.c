@@ -63,6 +63,20 @@ static uint64_t windows_of(const struct ada_provider *provider)
 	return provider->details ? ada_windows_count(ada_details_windows(provider->details)) : 0;
 }
 
+static json_object *budget_of(const struct ada_provider *provider)
+{
+	double budget = provider->recorder->options->budget;
+	json_object *object = budget > 0 ? json_object_new_object() : NULL;
+
+	if (!object)
+		return NULL;
+	json_object_object_add(object, "share", json_object_new_double(budget));
+	json_object_object_add(object, "cost",
+			       json_object_new_double((double)__atomic_load_n(&provider->cost_ppm, __ATOMIC_RELAXED) / 1e6));
+	ada_json_count(object, "muted", __atomic_load_n(&provider->muted, __ATOMIC_RELAXED));
+	return object;
+}
+
 static json_object *provider_of(const struct ada_provider *provider)
 {
 	json_object *object = json_object_new_object();
@@ -74,6 +88,7 @@ static json_object *provider_of(const struct ada_provider *provider)
 	ada_json_count(object, "events", ada_provider_events(provider));
 	ada_json_count(object, "lost", ada_provider_lost(provider));
 	ada_json_count(object, "windows", windows_of(provider));
+	json_object_object_add(object, "budget", budget_of(provider));
 	json_object_object_add(object, "metrics", provider->details ? ada_json_metrics_of(provider) : NULL);
 	return object;
 }

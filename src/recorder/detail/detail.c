@@ -4,6 +4,7 @@
 #include <string.h>
 #include "recorder/detail/detail_spool.h"
 #include "recorder/detail/detail_state.h"
+#include "recorder/index/sink.h"
 
 #define LINGER_MAX_NS 10000000000ull /* how long a closed window may wait for a mark whose pre-roll reaches into it */
 #define NARROW_TRIES 16
@@ -117,6 +118,8 @@ int ada_details_mark(struct ada_details *details, const struct ada_rule *rules, 
 					 .end_ns = ada_detail_ns(details, end),
 					 .pre_events = pre_events,
 					 .post_events = post_events };
+	if (mark.start_ns > mark.ns) /* before the clock's own beginning: all that there is */
+		mark.start_ns = 0;
 	mark.pre_ns = mark.ns - ada_detail_ns(details, counter > pre ? counter - pre : 0);
 	mark.post_ns = mark.end_ns - mark.ns;
 	if (!details->finished)
@@ -152,6 +155,7 @@ static bool resolve_own(struct ada_details *details)
 	for (size_t i = 0; i < count; i++) {
 		struct detail_mark *mark = &details->open_marks.items[i];
 		uint64_t counter = UINT64_MAX;
+		uint32_t shorts = 0;
 		uint64_t end_ns;
 
 		if (all - mark->base >= mark->events) {
@@ -161,13 +165,16 @@ static bool resolve_own(struct ada_details *details)
 			/* Enough events came, but not all have their detail: the post-roll ends with those that have. */
 			if (counter == UINT64_MAX && all - mark->base >= 2 * mark->events)
 				counter = ada_clock_counter();
+		} else if (ada_quiet_look(&mark->quiet, all, ada_clock_boottime_ns())) {
+			counter = ada_clock_counter();
+			shorts = ADA_SHORT_QUIET;
 		}
 		if (counter == UINT64_MAX) {
 			details->open_marks.items[kept++] = *mark;
 			continue;
 		}
 		end_ns = ada_detail_ns(details, counter);
-		ada_windows_resolve(details->windows, mark->ticket, end_ns > mark->end_ns ? end_ns : mark->end_ns);
+		ada_windows_resolve(details->windows, mark->ticket, end_ns > mark->end_ns ? end_ns : mark->end_ns, shorts);
 	}
 	details->open_marks.count = kept;
 	return kept < count;
@@ -283,7 +290,7 @@ static bool write_due(struct ada_details *details, uint64_t now_ns)
 	bool patient;
 	uint64_t until, drained, some;
 
-	if (!due(details, now_ns, pressed))
+	if (ada_sink_troubled(details->options.lane.patient) || !due(details, now_ns, pressed))
 		return false;
 	patient = details->patience++ < (pressed ? PATIENCE_PRESSED : PATIENCE);
 	if (patient && anyone_writes(details))

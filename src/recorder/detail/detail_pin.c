@@ -231,8 +231,7 @@ void ada_detail_spool_turn(struct ada_details *details, struct ada_pin seen, uin
 		chunk = ada_segment_detail_chunk(details->segment, i);
 		if (ada_detail_status(chunk) != ADA_DETAIL_HELD)
 			continue;
-		bytes = i < details->segment->detail_chunks ? details->segment->detail_chunk_bytes :
-							      ada_segment_detail_small_bytes(details->segment);
+		bytes = ada_segment_detail_bytes(details->segment, i);
 		status = wanted(details, chunk) ? ada_spool_put(details->spool, chunk, bytes) : 0;
 		if (status) {
 			char shown[PATH_MAX];

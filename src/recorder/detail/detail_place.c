@@ -123,8 +123,8 @@ void ada_details_drained(struct ada_details *details, const struct ada_details_p
 	if (new.chunk == ADA_NONE && details->options.persist_all && !details->all_ended &&
 	    details->segment->detail_mode == ADA_DETAIL_ONESHOT) {
 		details->all_ended = true;
-		ada_windows_resolve_short(details->windows, ADA_DETAIL_TICKET_ALL, ada_detail_ns(details, new.first_counter) - 1,
-					  ADA_SHORT_STARVED);
+		ada_windows_resolve(details->windows, ADA_DETAIL_TICKET_ALL, ada_detail_ns(details, new.first_counter) - 1,
+				    ADA_SHORT_STARVED);
 	}
 }
 
@@ -199,13 +199,36 @@ const uint8_t *ada_detail_chunk(const struct ada_details *details, uint32_t thre
 	return chunk || !details->spool ? chunk : ada_spool_chunk(details->spool, thread, place->chunk_seq);
 }
 
-const struct ada_detail *ada_detail_record(const struct ada_details *details, const uint8_t *chunk, const struct detail_place *place,
-					   uint64_t seq)
+void ada_detail_walk(const struct ada_details *details, const uint8_t *chunk, const struct detail_place *place, struct detail_walk *walk)
 {
-	uint64_t slot = seq - place->chunk_seq;
-	uint64_t offset = (ADA_CHUNK_HEADER_BYTES + 32 * slot) * details->segment->detail_scale;
+	uint32_t most = ada_segment_detail_events(details->segment, place->chunk), at = ADA_DETAIL_RECORDS_BEGIN;
+	uint64_t end = place->seq + place->count - place->chunk_seq;
 
-	return slot < ada_segment_detail_events(details->segment, place->chunk) ? (const struct ada_detail *)(chunk + offset) : NULL;
+	*walk = (struct detail_walk){ .chunk = chunk,
+				      .chunk_seq = place->chunk_seq,
+				      .bytes = ada_segment_detail_bytes(details->segment, place->chunk) };
+	while (walk->count < most && walk->count < end) {
+		struct ada_detail_view view = ada_detail_read((const struct ada_detail *)(chunk + at), walk->bytes - at);
+
+		if (!view.bytes)
+			break;
+		walk->at[walk->count++] = (uint16_t)(at / ADA_DETAIL_UNIT);
+		at += view.bytes;
+	}
+}
+
+const struct ada_detail *ada_detail_record(const struct detail_walk *walk, uint64_t seq, struct ada_detail_view *view)
+{
+	uint64_t slot = seq - walk->chunk_seq;
+	const struct ada_detail *record;
+	uint32_t at;
+
+	if (slot >= walk->count)
+		return NULL;
+	at = walk->at[slot] * ADA_DETAIL_UNIT;
+	record = (const struct ada_detail *)(walk->chunk + at);
+	*view = ada_detail_read(record, walk->bytes - at);
+	return view->kind ? record : NULL;
 }
 
 size_t ada_detail_place_of(const struct detail_thread *thread, uint64_t seq)

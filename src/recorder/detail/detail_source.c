@@ -27,7 +27,7 @@ static const struct ada_chunk *open_chunk(const struct ada_details *details, uin
 	there = status == ADA_CHUNK_OPEN || (status == ADA_CHUNK_SEALED && !details->options.lane.circular);
 	if (!there || chunk->thread != thread)
 		return NULL;
-	end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
+	end = ada_chunk_end(chunk);
 	begin = ada_segment_chunk_begin(segment, number);
 	*stretch = (struct stretch){ ada_segment_chunk_seq(segment, number), ada_segment_chunk_events(segment, number, end), begin };
 	return end >= begin && end <= ADA_CHUNK_BYTES ? chunk : NULL;
@@ -84,10 +84,14 @@ uint64_t ada_detail_committed_all(const struct ada_details *details)
 /* Counter of the event's record, or of the nearest event in its chunk that has a record. */
 static uint64_t counter_near(const struct ada_details *details, const uint8_t *chunk, const struct detail_place *place, uint64_t seq)
 {
-	for (uint64_t at = seq + 1; at-- > place->seq;) {
-		const struct ada_detail *record = ada_detail_record(details, chunk, place, at);
+	struct ada_detail_view view;
+	struct detail_walk walk;
 
-		if (record && record->kind)
+	ada_detail_walk(details, chunk, place, &walk);
+	for (uint64_t at = seq + 1; at-- > place->seq;) {
+		const struct ada_detail *record = ada_detail_record(&walk, at, &view);
+
+		if (record)
 			return record->counter;
 	}
 	return place->first_counter;
@@ -112,7 +116,11 @@ static bool search_pool(const struct ada_details *details, uint32_t thread, uint
 		if (records > room || seq - chunk->first_seq >= records)
 			continue;
 		place = (struct detail_place){
-			.seq = chunk->first_seq, .chunk_seq = chunk->first_seq, .first_counter = chunk->first_counter, .chunk = i
+			.seq = chunk->first_seq,
+			.chunk_seq = chunk->first_seq,
+			.first_counter = chunk->first_counter,
+			.count = records,
+			.chunk = i,
 		};
 		*counter = counter_near(details, (const uint8_t *)chunk, &place, seq);
 		return true;
@@ -242,14 +250,16 @@ static void collect(const struct ada_details *details, uint32_t number, uint64_t
 		const struct detail_place *place = &thread->places.items[behind ? k : thread->places.count - 1 - k];
 		bool claimed;
 		const uint8_t *chunk = ada_detail_chunk(details, number, place, &claimed);
+		struct detail_walk walk;
 
 		if (!chunk || (behind ? place->last_counter <= counter : place->first_counter > counter))
 			continue;
+		ada_detail_walk(details, chunk, place, &walk);
 		for (uint64_t n = 0; n < place->count && found < nth; n++) {
-			const struct ada_detail *record = ada_detail_record(details, chunk, place,
-									    place->seq + (behind ? n : place->count - 1 - n));
+			struct ada_detail_view view;
+			const struct ada_detail *record = ada_detail_record(&walk, place->seq + (behind ? n : place->count - 1 - n), &view);
 
-			if (!record || !record->kind || (record->counter > counter) != behind)
+			if (!record || (record->counter > counter) != behind)
 				continue;
 			if (ada_array_push(&counters->list, record->counter))
 				return;

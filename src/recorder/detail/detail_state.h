@@ -21,6 +21,7 @@
 #define ADA_RECORDER_DETAIL_STATE_H
 #include "recorder/detail/detail.h"
 #include "recorder/detail/mark.h"
+#include "recorder/detail/quiet.h"
 #include "recorder/index/drain.h"
 
 #define ADA_DETAIL_MARGIN_NS 1000000ull		     /* between an event's time and its commit, but for the events of C code */
@@ -56,6 +57,7 @@ struct detail_thread {
 struct detail_spool;
 struct detail_mark { /* of our own, whose post-roll in events goes on */
 	uint64_t ticket, counter, base, events, end_ns;
+	struct ada_quiet quiet;
 };
 
 struct detail_loss {
@@ -104,8 +106,17 @@ void ada_details_lost(struct ada_details *details, uint64_t from_ns, uint64_t to
 struct detail_thread *ada_detail_thread(struct ada_details *details, uint32_t thread); /* NULL: no memory, or no such thread */
 /* The chunk's memory, or NULL: it is gone (or spooled: see there). *claimed: an agent is about to decide. */
 const uint8_t *ada_detail_chunk(const struct ada_details *details, uint32_t thread, const struct detail_place *place, bool *claimed);
-const struct ada_detail *ada_detail_record(const struct ada_details *details, const uint8_t *chunk, const struct detail_place *place,
-					   uint64_t seq);
+/* Where the records of a place's events begin, in units of ADA_DETAIL_UNIT from the chunk's start. An agent may write into the chunk
+ * meanwhile: then the records are as good as gone, but never outside. */
+struct detail_walk {
+	const uint8_t *chunk;
+	uint64_t chunk_seq;
+	uint32_t bytes, count;
+	uint16_t at[ADA_CHUNK_EVENTS];
+};
+void ada_detail_walk(const struct ada_details *details, const uint8_t *chunk, const struct detail_place *place, struct detail_walk *walk);
+/* The record of an event and what it holds; NULL: the event has no detail. */
+const struct ada_detail *ada_detail_record(const struct detail_walk *walk, uint64_t seq, struct ada_detail_view *view);
 size_t ada_detail_place_of(const struct detail_thread *thread, uint64_t seq); /* position, or places.count */
 uint64_t ada_detail_ns(const struct ada_details *details, uint64_t counter);
 uint64_t ada_detail_event_ns(const struct ada_details *details, uint32_t thread, uint64_t seq, uint64_t counter);

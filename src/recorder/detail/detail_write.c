@@ -6,12 +6,18 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "recorder/detail/detail_state.h"
+#include "recorder/index/sink.h"
 
+/* -EAGAIN: the disk is in trouble, nothing was done, and can be done later. */
 static int failed(struct ada_details *details, struct detail_thread *thread, uint32_t number, int status)
 {
 	int code = status == -ATF_ERROR_SYSTEM ? errno : status == -ATF_ERROR_MEMORY ? ENOMEM : EIO;
 	char shown[PATH_MAX];
 
+	if (code == EAGAIN && ada_sink_troubled(details->options.lane.patient))
+		return -EAGAIN;
+	if (ada_sink_trouble(details->options.lane.patient, -code) && !thread->writer)
+		return -EAGAIN;
 	thread->failed = true;
 	return ada_error_system(&details->error, code, "%s/thread_%u: detail can't be written",
 				ada_directory_shown(details->drain->directory, shown), number);
@@ -21,6 +27,8 @@ static int close_file(struct ada_details *details, struct detail_thread *thread,
 {
 	int status = thread->writer ? atf_detail_writer_close(thread->writer) : 0;
 
+	if (status == -ATF_ERROR_SYSTEM && errno == EAGAIN)
+		return failed(details, thread, number, status);
 	thread->writer = NULL;
 	thread->in_window = false;
 	return status ? failed(details, thread, number, status) : 0;
@@ -76,25 +84,22 @@ struct pass { /* over one thread */
 };
 
 /* A copy: what the agent wrote goes as it is; what a reader computes with is bounded. */
-static void decode(struct pass *pass, const struct ada_detail *from, struct atf_detail *record)
+static void decode(struct pass *pass, const struct ada_detail *from, const struct ada_detail_view *view, struct atf_detail *record)
 {
-	const struct ada_segment *segment = pass->details->segment;
-	uint16_t size = from->stack_size, room = (uint16_t)segment->detail_room, asked = (uint16_t)segment->stack_bytes;
-	bool call = from->kind == ADA_EVENT_CALL;
+	uint32_t asked = pass->details->segment->stack_bytes; /* the agent captures words of 16 bytes */
+	bool call = view->kind == ADA_EVENT_CALL;
 
-	record->function_id = from->function_id;
+	record->function_id = view->function_id;
 	record->event_type = call ? ATF_DETAIL_CALL : ATF_DETAIL_RETURN;
-	record->flags = call ? from->flags & ADA_DETAIL_FLAG_VECTORS : 0;
-	memcpy(record->x, from->x, sizeof record->x);
-	if (!call)
-		memset(&record->x[4], 0, 4 * sizeof record->x[0]);
+	record->flags = view->vectors ? ATF_DETAIL_VECTORS : 0;
+	memcpy(record->x, view->x, (call ? 8 : 4) * sizeof record->x[0]);
 	record->lr = from->lr;
 	record->fp = from->fp;
 	record->sp = from->sp;
-	record->stack_size = size < asked ? size : asked; /* the agent captures words of 16 bytes */
-	record->stack = memcpy(pass->stack, from->stack, record->stack_size);
-	if (record->flags)
-		memcpy(record->vectors, from->stack + room, sizeof record->vectors);
+	record->stack_size = (uint16_t)(view->stack_size < asked ? view->stack_size : asked);
+	record->stack = memcpy(pass->stack, view->stack, record->stack_size);
+	if (view->vectors)
+		memcpy(record->vectors, view->vectors, sizeof record->vectors);
 }
 
 static struct ada_window *window_of(struct pass *pass, uint64_t ns)
@@ -213,17 +218,20 @@ static bool write_place(struct pass *pass, const struct detail_place *place)
 	bool claimed;
 	const uint8_t *chunk = ada_detail_chunk(details, pass->number, place, &claimed);
 	uint32_t detail_seq = place->detail_seq;
+	struct detail_walk walk;
 
 	if (!chunk)
 		return pass_by_gone(pass, place);
 	if (unwanted(pass, place) && pass_by(pass, place))
 		return true;
+	ada_detail_walk(details, chunk, place, &walk);
 	for (uint64_t seq = place->seq; seq < place->seq + place->count; seq++) {
-		const struct ada_detail *from = ada_detail_record(details, chunk, place, seq);
+		struct ada_detail_view view;
+		const struct ada_detail *from = ada_detail_record(&walk, seq, &view);
 		uint32_t number;
 		uint64_t ns;
 
-		if (!from || !from->kind) {
+		if (!from) {
 			if (seq == pass->thread->cursor)
 				pass->thread->cursor++;
 			continue;
@@ -237,7 +245,7 @@ static bool write_place(struct pass *pass, const struct detail_place *place)
 		if (window_of(pass, ns)) {
 			struct atf_detail record = { .detail_seq = number, .index_seq = place->index_seq + (uint32_t)(seq - place->seq) };
 
-			decode(pass, from, &record);
+			decode(pass, from, &view, &record);
 			if (overwritten(pass, place))
 				return pass_by_gone(pass, place);
 			if (persist(pass, place, &record, ns))
@@ -284,9 +292,7 @@ static void update_entries(struct ada_details *details, const struct ada_window 
 		status = atf_detail_writer_window_update(thread->writer, &entry);
 		if (!status && thread->touched)
 			status = atf_detail_writer_flush(thread->writer);
-		thread->touched = false;
-		if (status)
-			failed(details, thread, i, status);
+		thread->touched = status && failed(details, thread, i, status) == -EAGAIN;
 	}
 }
 
@@ -325,8 +331,10 @@ void ada_detail_write(struct ada_details *details, uint64_t until_ns)
 	pool = ada_detail_pool(details);
 	details->dumps++;
 	details->pool_use_sum += (double)(pool.pinned + pool.open) / details->segment->detail_chunks;
-	for (uint32_t i = 0; i < details->threads.count; i++)
+	for (uint32_t i = 0; i < details->threads.count && !ada_sink_troubled(details->options.lane.patient); i++)
 		write_thread(details, i, done);
+	if (ada_sink_troubled(details->options.lane.patient))
+		return; /* threads go on where they stopped */
 	if (done > details->done_ns)
 		details->done_ns = done;
 	for (size_t i = first; i < count; i++) {
@@ -348,6 +356,8 @@ bool ada_detail_write_late(struct ada_details *details)
 {
 	uint64_t before = details->persisted;
 
+	if (ada_sink_troubled(details->options.lane.patient))
+		return false;
 	details->late = false;
 	if (!details->done_ns)
 		return false;
@@ -357,9 +367,7 @@ bool ada_detail_write_late(struct ada_details *details)
 
 		write_thread(details, i, details->done_ns);
 		status = thread->writer && thread->touched ? atf_detail_writer_flush(thread->writer) : 0;
-		thread->touched = false;
-		if (status)
-			failed(details, thread, i, status);
+		thread->touched = status && failed(details, thread, i, status) == -EAGAIN;
 	}
 	return details->persisted > before;
 }
@@ -376,6 +384,8 @@ static bool used_up(const struct ada_details *details, uint32_t number)
 
 void ada_detail_close_ended(struct ada_details *details)
 {
+	if (ada_sink_troubled(details->options.lane.patient))
+		return;
 	for (uint32_t i = 0; i < details->threads.count && i < details->drain->lanes.count; i++) {
 		struct detail_thread *thread = &details->threads.items[i];
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/clock.h"
+#include "recorder/detail/quiet.h"
 
 #define STUCK_NS 1000000000ull		/* a place reserved but not written for so long is given up */
 #define PLACES_MISSING 16		/* of a window, then the rest is looked up another time */
@@ -12,6 +13,7 @@ struct post_roll { /* one a thread: the furthest that its marks asked for */
 	uint64_t seq;	   /* ends with this event */
 	uint64_t least_ns; /* but not before */
 	uint64_t mark_ns;  /* of the last of its marks */
+	struct ada_quiet quiet;
 };
 
 struct ada_marks {
@@ -182,6 +184,18 @@ static int post_roll(struct ada_marks *marks, const struct ada_mark *mark, struc
 	return 0;
 }
 
+/* The thread hangs, or waits: what it records after this belongs to another story. Events on their way to the drain are no quiet. */
+static bool end_quiet(const struct ada_marks *marks, struct post_roll *roll, uint64_t *end_ns, uint32_t *shorts)
+{
+	uint64_t committed = marks->source.committed(marks->source.context, roll->thread);
+
+	if (!ada_quiet_look(&roll->quiet, committed, ada_clock_boottime_ns()) || committed > roll->seq)
+		return false;
+	*end_ns = later(ns_of(marks, ada_clock_counter()), roll->least_ns);
+	*shorts = ADA_SHORT_QUIET;
+	return true;
+}
+
 static bool resolve(struct ada_marks *marks, bool final)
 {
 	bool changed = false;
@@ -191,11 +205,11 @@ static bool resolve(struct ada_marks *marks, bool final)
 		uint64_t end_ns;
 		uint32_t shorts;
 
-		if (!post_roll_end(marks, roll, final, &end_ns, &shorts)) {
+		if (!post_roll_end(marks, roll, final, &end_ns, &shorts) && (final || !end_quiet(marks, roll, &end_ns, &shorts))) {
 			i++;
 			continue;
 		}
-		ada_windows_resolve_short(marks->windows, (uint64_t)roll->thread + 1, end_ns, shorts);
+		ada_windows_resolve(marks->windows, (uint64_t)roll->thread + 1, end_ns, shorts);
 		*roll = marks->open.items[--marks->open.count];
 		changed = true;
 	}

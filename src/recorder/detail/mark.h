@@ -3,7 +3,7 @@
  *
  * A mark is entered at once, by its counter. Its rolls in events and its place in the index file follow as soon as the source knows them.
  * Until then a pre-roll in events reaches as far back as there is history; a post-roll in events has an open end and a ticket until its
- * last event is there or its thread has ended.
+ * last event is there, its thread has ended, or that thread has recorded nothing for a second.
  */
 #ifndef ADA_RECORDER_MARK_H
 #define ADA_RECORDER_MARK_H

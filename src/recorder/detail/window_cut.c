@@ -182,7 +182,7 @@ static bool drop_ticket(struct ada_window_entry *entry, uint64_t ticket)
 	return had;
 }
 
-void ada_windows_resolve_short(struct ada_windows *windows, uint64_t ticket, uint64_t end_ns, uint32_t shorts)
+void ada_windows_resolve(struct ada_windows *windows, uint64_t ticket, uint64_t end_ns, uint32_t shorts)
 {
 	for (size_t i = windows->list.count; i-- > windows->settled;) {
 		struct ada_window_entry *entry = windows->list.items[i];
@@ -200,11 +200,6 @@ void ada_windows_resolve_short(struct ada_windows *windows, uint64_t ticket, uin
 			entry->window.shorts |= shorts;
 		ada_window_entry_bound(entry);
 	}
-}
-
-void ada_windows_resolve(struct ada_windows *windows, uint64_t ticket, uint64_t end_ns)
-{
-	ada_windows_resolve_short(windows, ticket, end_ns, 0);
 }
 
 bool ada_windows_tick(struct ada_windows *windows, uint64_t now_ns)

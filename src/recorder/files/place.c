@@ -20,12 +20,15 @@ static void stamp(char *text, size_t size, const char *format, const struct tm *
 
 /* Room for the manifests and session.json of a session that filled the disk. */
 #define RESERVE_BYTES (128 << 10)
+#define RESERVE_LEAST (4 << 10)
 
-static int make_reserve(const struct ada_session *session, struct ada_error *error)
+/* A full disk may have less room for it than was asked for. */
+static int make_reserve(const struct ada_session *session, off_t least, struct ada_error *error)
 {
-	int fd = openat(session->fd, ".reserve", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int code = fd < 0 ? errno : posix_fallocate(fd, 0, RESERVE_BYTES);
+	int fd = openat(session->fd, ".reserve", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), code = fd < 0 ? errno : ENOSPC;
 
+	for (off_t bytes = RESERVE_BYTES; fd >= 0 && bytes >= least && code; bytes -= RESERVE_LEAST)
+		code = posix_fallocate(fd, 0, bytes);
 	if (fd >= 0)
 		close(fd);
 	return code ? ada_error_system(error, code, "%s can't hold a session", session->output) : 0;
@@ -36,19 +39,35 @@ void ada_session_free_reserve(const struct ada_session *session)
 	unlinkat(session->fd, ".reserve", 0);
 }
 
+static pthread_mutex_t reserve = PTHREAD_MUTEX_INITIALIZER;
+
+void ada_session_reserve_lock(void)
+{
+	pthread_mutex_lock(&reserve);
+}
+
+bool ada_session_reserve_try(void)
+{
+	return !pthread_mutex_trylock(&reserve);
+}
+
+void ada_session_reserve_unlock(void)
+{
+	pthread_mutex_unlock(&reserve);
+}
+
 /* Then the reserve gets back what the new file doesn't take, and what the old one took. */
 static int replace_by_reserve(const struct ada_paper *paper, json_object *object, struct ada_error *error)
 {
-	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
 	struct ada_error unused = { "" };
 	int status;
 
-	pthread_mutex_lock(&one);
+	ada_session_reserve_lock();
 	ada_session_free_reserve(paper->session);
 	status = ada_json_replace(paper->path, object, error);
-	if (make_reserve(paper->session, &unused))
+	if (make_reserve(paper->session, RESERVE_LEAST, &unused))
 		ada_session_free_reserve(paper->session); /* the disk hasn't even room for that */
-	pthread_mutex_unlock(&one);
+	ada_session_reserve_unlock();
 	return status;
 }
 
@@ -114,7 +133,7 @@ int ada_session_make(struct ada_session *session, const char *output, struct ada
 		status = add_directory(session, error);
 	}
 	if (!status)
-		status = make_reserve(session, error);
+		status = make_reserve(session, RESERVE_BYTES, error);
 	if (status)
 		ada_session_remove(session);
 	return status;
@@ -144,6 +163,7 @@ void ada_session_remove(struct ada_session *session)
 	if (session->fd >= 0) {
 		ada_session_free_reserve(session);
 		unlinkat(session->fd, "session.json", 0);
+		unlinkat(session->fd, "sched.atf", 0);
 		unlinkat(session->output_fd, session->name, AT_REMOVEDIR);
 	}
 	name = strrchr(session->output, '/');

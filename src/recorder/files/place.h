@@ -20,6 +20,10 @@ int ada_session_make(struct ada_session *session, const char *output, struct ada
 /* Points `latest` to it: once the program runs. */
 int ada_session_publish(const struct ada_session *session, struct ada_error *error);
 void ada_session_free_reserve(const struct ada_session *session); /* at the end, or when the disk is full */
+/* While the reserve makes room for a paper nobody else may take that room: who writes on a full disk has this lock. */
+void ada_session_reserve_lock(void);
+bool ada_session_reserve_try(void); /* false: a paper is being written */
+void ada_session_reserve_unlock(void);
 /* Writes the file anew from the object, and puts the object. Where the disk is full the file takes the place of the session's reserve. */
 int ada_paper_replace(const struct ada_paper *paper, json_object *object, struct ada_error *error);
 void ada_session_remove(struct ada_session *session); /* undoes ada_session_make where nothing was recorded yet, and closes */

@@ -25,13 +25,16 @@ static void write_paper(struct ada_scribe *scribe, struct ada_paper *paper)
 	struct ada_error error = { "" };
 	json_object *object = paper->object;
 	uint64_t start_ns;
+	bool failed;
 
 	paper->object = NULL;
 	paper->busy = true;
 	pthread_mutex_unlock(&scribe->lock);
 	start_ns = ada_clock_boottime_ns();
-	if (ada_paper_replace(paper, object, &error))
+	failed = ada_paper_replace(paper, object, &error);
+	if (failed && !paper->failed) /* again and again while the disk is in trouble */
 		ada_say("ada: %s\n", error.text);
+	__atomic_store_n(&paper->failed, failed, __ATOMIC_RELEASE);
 	__atomic_store_n(&paper->cost_ns, ada_clock_boottime_ns() - start_ns, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&paper->written, 1, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&scribe->lock);

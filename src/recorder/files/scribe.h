@@ -18,6 +18,7 @@ struct ada_paper {
 	/* Any thread's to read by the functions below */
 	bool pending;
 	uint64_t written, cost_ns;
+	bool failed;
 };
 
 struct ada_scribe;
@@ -36,6 +37,12 @@ static inline bool ada_paper_pending(const struct ada_paper *paper)
 static inline uint64_t ada_paper_written(const struct ada_paper *paper)
 {
 	return __atomic_load_n(&paper->written, __ATOMIC_ACQUIRE);
+}
+
+/* The last try failed: what is on the disk is older. */
+static inline bool ada_paper_failed(const struct ada_paper *paper)
+{
+	return __atomic_load_n(&paper->failed, __ATOMIC_ACQUIRE);
 }
 
 /* How long the last time took. */

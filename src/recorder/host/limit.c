@@ -173,6 +173,13 @@ uint64_t ada_limit_room(pid_t pid, uint64_t used_bytes)
 	return room_of(machine_room(), left_of(pid), used_bytes);
 }
 
+bool ada_limit_is_shared(pid_t pid)
+{
+	char own[8192], its[8192];
+
+	return read_groups(getpid(), own, sizeof own) && read_groups(pid, its, sizeof its) && !strcmp(own, its);
+}
+
 struct ada_limits ada_limits_of(pid_t pid, uint64_t used_bytes)
 {
 	char own[8192], its[8192];

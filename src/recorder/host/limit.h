@@ -2,6 +2,7 @@
  * groups leave (memory.max; memory.limit_in_bytes of version 1), and not the machine's last eighth. */
 #ifndef ADA_RECORDER_LIMIT_H
 #define ADA_RECORDER_LIMIT_H
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -14,6 +15,8 @@ struct ada_limits {
 	uint64_t own_left;	 /* what the control groups leave; UINT64_MAX: no limit, or none that can be read */
 };
 struct ada_limits ada_limits_of(pid_t pid, uint64_t used_bytes);
+/* Whether it is in the recorder's own groups: then the recorder's limits are its limits. */
+bool ada_limit_is_shared(pid_t pid);
 
 /* A part of own_left: what is left in `root`/PATH and the directories above, by the names of one version's files; `groups` is the text of
  * /proc/PID/cgroup. UINT64_MAX: no limit. */

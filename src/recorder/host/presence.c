@@ -39,6 +39,7 @@ static int make_page(struct ada_presence_held *presence)
 	if (page == MAP_FAILED)
 		return -errno;
 	presence->page = page;
+	presence->page->recorder_pid = (uint32_t)getpid();
 	return fcntl(presence->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE) ? -errno : 0;
 }
 

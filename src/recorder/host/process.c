@@ -1,6 +1,7 @@
 #include "recorder/host/process.h"
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,6 +28,23 @@ pid_t ada_process_parent(pid_t pid)
 	pid_t parent;
 
 	return stat && sscanf(stat, "%*c %d", &parent) == 1 ? parent : 0;
+}
+
+bool ada_process_start_ns(pid_t pid, uint64_t *ns)
+{
+	enum { BETWEEN = 18 }; /* fields from behind the state to the one before the start */
+	char line[1024];
+	const char *at = ada_process_stat(pid, line, sizeof line);
+	long ticks = sysconf(_SC_CLK_TCK);
+
+	for (int i = 0; at && i <= BETWEEN; i++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	if (!at || ticks <= 0)
+		return false;
+	*ns = strtoull(at, NULL, 10) * (1000000000ull / (uint64_t)ticks);
+	return true;
 }
 
 bool ada_process_is_ending(pid_t pid)

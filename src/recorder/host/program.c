@@ -4,9 +4,12 @@
  * glibc's and isn't told to run securely. A script is judged by its interpreter.
  */
 #include "recorder/host/program.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +17,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "elf/elf.h"
+#include "trigger/trigger.h"
 
 #define SCRIPT_DEPTH_MAX 4 /* the kernel's: a script's interpreter may be a script */
 
@@ -48,7 +52,31 @@ static int look_up(char *path, const char *name, int *exit_status, struct ada_er
 	*exit_status = denied ? ADA_EXIT_NOT_EXECUTABLE : ADA_EXIT_NOT_FOUND;
 	if (denied)
 		return ada_error_set(error, EACCES, "%s: found in PATH, but not executable", name);
-	return ada_error_set(error, ENOENT, "%s: no such program in PATH", name);
+	if (!access(name, F_OK))
+		return ada_error_set(error, ENOENT, "%s: no such program in PATH: did you mean ./%s?", name, name);
+	return ada_error_set(error, ENOENT, "%s: no such program in PATH: give the path to it, or install it", name);
+}
+
+/* No such file: says which one beside it is meant, perhaps. */
+static int tell_missing(const char *path, struct ada_error *error)
+{
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	char directory[PATH_MAX], near[256] = "";
+	struct ada_nearest *nearest = ada_nearest_open(name);
+	struct dirent *entry;
+	DIR *files;
+
+	snprintf(directory, sizeof directory, "%.*s.", (int)(name - path), path);
+	files = opendir(directory);
+	while (files && (entry = readdir(files)))
+		ada_nearest_offer(nearest, entry->d_name);
+	if (files)
+		closedir(files);
+	ada_nearest_text(nearest, near, sizeof near);
+	ada_nearest_close(nearest);
+	if (*near)
+		return ada_error_set(error, ENOENT, "%s: no such program: did you mean %s there?", path, near);
+	return ada_error_set(error, ENOENT, "%s: no such program: `ls %.*s` lists what is there", path, (int)(name - path), path);
 }
 
 static int check_mode(const char *path, int *exit_status, struct ada_error *error)
@@ -60,7 +88,7 @@ static int check_mode(const char *path, int *exit_status, struct ada_error *erro
 		int code = errno;
 
 		*exit_status = code == ENOENT || code == ENOTDIR ? ADA_EXIT_NOT_FOUND : ADA_EXIT_NOT_EXECUTABLE;
-		return code == ENOENT ? ada_error_set(error, code, "%s: no such program", path) : ada_error_system(error, code, "%s", path);
+		return code == ENOENT ? tell_missing(path, error) : ada_error_system(error, code, "%s", path);
 	}
 	if (S_ISDIR(info.st_mode))
 		return ada_error_set(error, EISDIR, "%s: is a directory, not a program", path);

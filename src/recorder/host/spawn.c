@@ -51,9 +51,14 @@ static int environment_make(struct environment *environment, const char *agent, 
 	return 0;
 }
 
-static void __attribute__((noreturn)) child_run(const struct ada_spawn *spawn, char **environment, int report)
+static void __attribute__((noreturn)) child_run(const struct ada_spawn *spawn, char **environment, int report, const int go[2])
 {
+	char nothing;
 	int code;
+
+	close(go[1]);
+	while (read(go[0], &nothing, 1) < 0 && errno == EINTR) /* until the other end is closed */
+		;
 
 	setrlimit(RLIMIT_NOFILE, &spawn->inheritance->files);
 	sigprocmask(SIG_SETMASK, &spawn->inheritance->mask, NULL);
@@ -67,7 +72,7 @@ static void __attribute__((noreturn)) child_run(const struct ada_spawn *spawn, c
 pid_t ada_spawn(const struct ada_spawn *spawn, struct ada_error *error)
 {
 	struct environment environment;
-	int report[2], code = 0;
+	int report[2], go[2], code = 0;
 	pid_t pid;
 	int fork_code;
 
@@ -77,11 +82,22 @@ pid_t ada_spawn(const struct ada_spawn *spawn, struct ada_error *error)
 		environment_free(&environment);
 		return ada_error_system(error, errno, "pipe");
 	}
+	if (pipe2(go, O_CLOEXEC)) {
+		fork_code = errno;
+		close(report[0]);
+		close(report[1]);
+		environment_free(&environment);
+		return ada_error_system(error, fork_code, "pipe");
+	}
 	pid = fork();
 	if (!pid)
-		child_run(spawn, environment.items, report[1]);
+		child_run(spawn, environment.items, report[1], go);
 	fork_code = errno;
 	close(report[1]);
+	close(go[0]);
+	if (pid > 0 && spawn->forked)
+		spawn->forked(spawn->context, pid);
+	close(go[1]);
 	if (pid < 0) {
 		pid = ada_error_system(error, fork_code, "fork");
 	} else {

@@ -17,6 +17,9 @@ struct ada_spawn {
 	char **arguments;
 	const char *agent, *socket;
 	const struct ada_inheritance *inheritance;
+	/* What is to be done about the child before it executes the program: it waits for that. NULL: nothing. */
+	void (*forked)(void *context, pid_t pid);
+	void *context;
 };
 
 /* The child's pid, or -errno: then nothing runs. */

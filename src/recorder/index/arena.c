@@ -1,5 +1,6 @@
 /* The arena, as the recorder writes it: see arena.h. */
 #include "recorder/index/arena.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #define TABLE_STEP (64u << 10)	/* memory that a table gets at a time */
 #define BLOCK_LEAST (16u << 10) /* what a thread with few events costs */
 #define SIZES 5			/* of blocks: 16 to 256 KiB */
+#define RUN_BLOCKS 4u		/* of the largest run of events: one behind the other */
 #define IDLE_BYTES (32u << 20)	/* memory that free blocks may keep */
 #define NO_BLOCK UINT32_MAX
 
@@ -30,6 +32,7 @@ struct ada_arena_writer {
 	uint32_t *next;			/* of a free block, in its list */
 	uint8_t *sizes;			/* of each block's memory: 0 none, else BLOCK_LEAST << size - 1 */
 	uint32_t heads[SIZES + 1];	/* lists of free blocks, by size */
+	uint32_t runs;			/* list of free runs: their first blocks. They are never taken apart */
 	uint64_t idle_bytes;
 };
 
@@ -131,6 +134,7 @@ int ada_arena_open(struct ada_arena_writer **result, const struct ada_shared *sh
 	}
 	for (size_t i = 0; i <= SIZES; i++)
 		arena->heads[i] = NO_BLOCK;
+	arena->runs = NO_BLOCK;
 	arena->providers.start = (uint8_t *)arena->map.providers;
 	arena->lanes.start = (uint8_t *)arena->map.lanes;
 	arena->anchors.start = (uint8_t *)arena->map.anchors;
@@ -188,6 +192,14 @@ void ada_arena_note_clock(struct ada_arena_writer *arena, const struct ada_clock
 		.anchors = count, .fell = state.fell, .before = state.before, .young_until = state.young_until
 	};
 	__atomic_store_n(&header->clock_current, !header->clock_current, __ATOMIC_RELEASE);
+}
+
+void ada_arena_note_ready(struct ada_arena_writer *arena, const struct ada_arena_provider *note)
+{
+	if (!arena)
+		return;
+	arena->map.header->ready = *note;
+	__atomic_store_n(&arena->map.header->ready.state, ADA_ARENA_STARTING, __ATOMIC_RELEASE);
 }
 
 void ada_arena_note_provider(struct ada_arena_writer *arena, uint32_t number, const struct ada_arena_provider *note)
@@ -268,6 +280,11 @@ static uint8_t *place_of(const struct ada_arena_writer *arena, uint32_t block)
 	return ada_arena_bytes(&arena->map, block);
 }
 
+static uint32_t number_of(const struct ada_arena_writer *arena, const uint8_t *bytes)
+{
+	return (uint32_t)((uint64_t)(bytes - arena->map.memory) / ADA_ARENA_BLOCK_BYTES);
+}
+
 static size_t bytes_of(unsigned size)
 {
 	return size ? (size_t)BLOCK_LEAST << (size - 1) : 0;
@@ -318,16 +335,11 @@ static uint32_t block_find(struct ada_arena_writer *arena, unsigned size)
 	return block;
 }
 
-uint8_t *ada_arena_block_take(struct ada_arena_writer *arena, uint32_t note, uint32_t segment, uint64_t offset, size_t *bytes)
+/* A block with so much memory; NO_BLOCK: there is none. */
+static uint32_t block_have(struct ada_arena_writer *arena, unsigned size)
 {
-	unsigned size;
-	struct ada_arena_block *entry;
-	uint32_t block;
+	uint32_t block = block_find(arena, size);
 
-	if (!arena || !note || *bytes < BLOCK_LEAST)
-		return NULL;
-	size = size_for(offset, *bytes);
-	block = block_find(arena, size);
 	if (block != NO_BLOCK && arena->sizes[block] < size) {
 		size_t has = bytes_of(arena->sizes[block]);
 
@@ -338,27 +350,149 @@ uint8_t *ada_arena_block_take(struct ada_arena_writer *arena, uint32_t note, uin
 			arena->sizes[block] = (uint8_t)size;
 		}
 	}
-	if (block == NO_BLOCK) {
+	if (block == NO_BLOCK)
 		arena->map.header->blocks_refused++;
-		return NULL;
-	}
-	*bytes = bytes_of(size);
-	entry = &arena->map.blocks[block];
-	entry->kind = ADA_ARENA_PLAIN;
-	entry->lane = note - 1;
-	entry->segment = segment;
-	entry->offset = offset;
-	entry->bytes = (uint32_t)*bytes;
+	return block;
+}
+
+static void entry_set(struct ada_arena_writer *arena, uint32_t block, const struct ada_arena_block *what)
+{
+	struct ada_arena_block *entry = &arena->map.blocks[block];
+
+	entry->kind = what->kind;
+	entry->lane = what->lane;
+	entry->segment = what->segment;
+	entry->offset = what->offset;
+	entry->bytes = what->bytes;
 	__atomic_store_n(&entry->taken, 1, __ATOMIC_RELEASE);
+}
+
+uint8_t *ada_arena_block_take(struct ada_arena_writer *arena, uint32_t note, uint32_t segment, uint64_t offset, size_t *bytes)
+{
+	unsigned size;
+	uint32_t block;
+
+	if (!arena || !note || *bytes < BLOCK_LEAST)
+		return NULL;
+	size = size_for(offset, *bytes);
+	block = block_have(arena, size);
+	if (block == NO_BLOCK)
+		return NULL;
+	*bytes = bytes_of(size);
+	entry_set(arena, block,
+		  &(struct ada_arena_block){
+			  .kind = ADA_ARENA_PLAIN, .lane = note - 1, .segment = segment, .offset = offset, .bytes = (uint32_t)*bytes });
 	return place_of(arena, block);
 }
 
 void ada_arena_block_give(struct ada_arena_writer *arena, uint8_t *bytes)
 {
-	uint32_t block = (uint32_t)((uint64_t)(bytes - arena->map.memory) / ADA_ARENA_BLOCK_BYTES);
+	uint32_t block = number_of(arena, bytes);
 
 	__atomic_store_n(&arena->map.blocks[block].taken, 0, __ATOMIC_RELEASE);
 	if (arena->idle_bytes + bytes_of(arena->sizes[block]) > IDLE_BYTES && !madvise(bytes, bytes_of(arena->sizes[block]), MADV_REMOVE))
 		arena->sizes[block] = 0;
 	list_add(arena, block);
+}
+
+/* --- runs of events ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t run_find(struct ada_arena_writer *arena)
+{
+	struct ada_arena *header = arena->map.header;
+	uint32_t first = arena->runs, used = header->blocks_used;
+
+	if (first != NO_BLOCK) {
+		arena->runs = arena->next[first];
+		arena->idle_bytes -= RUN_BLOCKS * bytes_of(arena->sizes[first]);
+	} else if (used + RUN_BLOCKS <= header->blocks &&
+		   has_entry(arena, &arena->blocks, used + RUN_BLOCKS - 1, sizeof(struct ada_arena_block))) {
+		first = used;
+		__atomic_store_n(&header->blocks_used, used + RUN_BLOCKS, __ATOMIC_RELEASE);
+	}
+	return first;
+}
+
+static void run_add(struct ada_arena_writer *arena, uint32_t first)
+{
+	arena->next[first] = arena->runs;
+	arena->runs = first;
+	arena->idle_bytes += RUN_BLOCKS * bytes_of(arena->sizes[first]);
+}
+
+/* The memory of all its blocks is its first one's. */
+static uint32_t run_have(struct ada_arena_writer *arena)
+{
+	uint32_t first = run_find(arena);
+
+	if (first != NO_BLOCK && !arena->sizes[first]) {
+		if (!populate(arena, place_of(arena, first), RUN_BLOCKS * ADA_ARENA_BLOCK_BYTES)) {
+			arena->sizes[first] = SIZES;
+		} else {
+			run_add(arena, first);
+			first = NO_BLOCK;
+		}
+	}
+	if (first == NO_BLOCK)
+		arena->map.header->blocks_refused++;
+	return first;
+}
+
+static bool is_long_run(size_t bytes)
+{
+	return bytes > ADA_ARENA_BLOCK_BYTES;
+}
+
+uint8_t *ada_arena_run_take(struct ada_arena_writer *arena, uint32_t note, uint32_t segment, uint64_t offset, size_t bytes)
+{
+	struct ada_arena_block entry = { .kind = ADA_ARENA_EVENTS, .lane = note - 1, .segment = segment, .offset = offset };
+	unsigned size = 1;
+	uint32_t first;
+
+	if (!arena || !note)
+		return NULL;
+	assert(bytes <= RUN_BLOCKS * ADA_ARENA_BLOCK_BYTES);
+	while (size < SIZES && bytes_of(size) < bytes)
+		size++;
+	first = is_long_run(bytes) ? run_have(arena) : block_have(arena, size);
+	if (first == NO_BLOCK)
+		return NULL;
+	for (uint32_t i = 0; i < (is_long_run(bytes) ? RUN_BLOCKS : 1); i++) { /* those of half a run are empty at the end */
+		uint64_t left = offset + bytes - entry.offset;
+
+		entry.bytes = (uint32_t)(left < ADA_ARENA_BLOCK_BYTES ? left : ADA_ARENA_BLOCK_BYTES);
+		entry_set(arena, first + i, &entry);
+		entry.offset += entry.bytes;
+	}
+	return place_of(arena, first);
+}
+
+/* What lies behind the end is from who had the memory before. */
+void ada_arena_run_end(struct ada_arena_writer *arena, uint8_t *run, size_t bytes, size_t filled)
+{
+	struct ada_arena_block *entry = &arena->map.blocks[number_of(arena, run)];
+
+	for (; bytes; entry++) {
+		size_t has = bytes < ADA_ARENA_BLOCK_BYTES ? bytes : ADA_ARENA_BLOCK_BYTES, used = filled < has ? filled : has;
+
+		__atomic_store_n(&entry->bytes, (uint32_t)used, __ATOMIC_RELEASE);
+		bytes -= has;
+		filled -= used;
+	}
+}
+
+void ada_arena_run_give(struct ada_arena_writer *arena, uint8_t *run, size_t bytes)
+{
+	uint32_t first = number_of(arena, run);
+
+	if (!is_long_run(bytes)) {
+		ada_arena_block_give(arena, run);
+		return;
+	}
+	for (uint32_t i = 0; i < RUN_BLOCKS; i++)
+		__atomic_store_n(&arena->map.blocks[first + i].taken, 0, __ATOMIC_RELEASE);
+	if (arena->idle_bytes + RUN_BLOCKS * ADA_ARENA_BLOCK_BYTES > IDLE_BYTES &&
+	    !madvise(run, RUN_BLOCKS * ADA_ARENA_BLOCK_BYTES, MADV_REMOVE))
+		arena->sizes[first] = 0;
+	run_add(arena, first);
 }

@@ -41,6 +41,9 @@ int ada_arena_clock(const struct ada_arena_map *map, struct ada_clock **clock);
 struct ada_segment_options;
 void ada_arena_geometry(const struct ada_arena_provider *provider, uint32_t number, struct ada_segment_options *options);
 
+/* The other way round: what of the options a note has. */
+void ada_arena_provider_of(const struct ada_segment_options *options, struct ada_arena_provider *provider);
+
 /* --- the recorder ------------------------------------------------------------------------------------------------------- */
 
 struct ada_arena_writer;
@@ -58,6 +61,8 @@ void ada_arena_end(struct ada_arena_writer *arena);	/* all is on the disk */
 void ada_arena_close(struct ada_arena_writer *arena);
 
 void ada_arena_note_clock(struct ada_arena_writer *arena, const struct ada_clock *clock); /* behind each calibration */
+/* The layout of segments that lie ready, before there are any. */
+void ada_arena_note_ready(struct ada_arena_writer *arena, const struct ada_arena_provider *note);
 /* Server threads, one at a time; the provider is STARTING then. */
 void ada_arena_note_provider(struct ada_arena_writer *arena, uint32_t number, const struct ada_arena_provider *note);
 void ada_arena_note_provider_state(struct ada_arena_writer *arena, uint32_t number, enum ada_arena_provider_state state);
@@ -71,4 +76,10 @@ void ada_arena_lane_free(struct ada_arena_writer *arena, uint32_t note); /* its 
 /* Memory for a piece of that lane's file: at most *bytes, which becomes the size it has (16 KiB to 256 KiB). NULL: there is none. */
 uint8_t *ada_arena_block_take(struct ada_arena_writer *arena, uint32_t note, uint32_t segment, uint64_t offset, size_t *bytes);
 void ada_arena_block_give(struct ada_arena_writer *arena, uint8_t *block); /* its bytes are in the file */
+/* Memory for events of that lane's packed segment, at `offset` among its events unpacked. `bytes`: 16 KiB to 1 MiB, each twice the last; more
+ * than 256 KiB take 1 MiB. NULL: there is none. */
+uint8_t *ada_arena_run_take(struct ada_arena_writer *arena, uint32_t note, uint32_t segment, uint64_t offset, size_t bytes);
+/* No more than the first `filled` bytes of the run will ever hold events: before the next run of the segment is taken, which begins there. */
+void ada_arena_run_end(struct ada_arena_writer *arena, uint8_t *run, size_t bytes, size_t filled);
+void ada_arena_run_give(struct ada_arena_writer *arena, uint8_t *run, size_t bytes); /* a block that holds them is in the file */
 #endif

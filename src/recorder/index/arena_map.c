@@ -105,9 +105,22 @@ void ada_arena_geometry(const struct ada_arena_provider *provider, uint32_t numb
 	*options = (struct ada_segment_options){ .index_buffer_bytes = provider->index_bytes,
 						 .detail_buffer_bytes = provider->detail_bytes,
 						 .detail_stack_bytes = provider->stack_bytes,
+						 .stack_at_return = provider->stack_at_return,
 						 .detail_mode = provider->detail_mode,
 						 .no_small = provider->no_small,
 						 .pid = provider->pid,
 						 .provider = number,
 						 .named = true };
+}
+
+void ada_arena_provider_of(const struct ada_segment_options *options, struct ada_arena_provider *provider)
+{
+	*provider = (struct ada_arena_provider){ .pid = options->pid,
+						 .index_bytes = options->index_buffer_bytes,
+						 .detail_bytes = options->detail_buffer_bytes,
+						 .stack_bytes = options->detail_stack_bytes,
+						 .stack_at_return = options->stack_at_return,
+						 .detail_mode = options->detail_mode,
+						 .no_small = options->no_small,
+						 .ready = options->ready };
 }

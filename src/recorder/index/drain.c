@@ -8,6 +8,7 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "recorder/index/drain_hold.h"
 
 #define RESTING 64u /* lanes that give their descriptors back at once where there is none left */
 
@@ -104,12 +105,12 @@ static void lose(struct ada_drain *drain, struct ada_lane *lane, uint64_t seq, c
 	lane->next_seq = seq + count;
 }
 
-/* Copies what is committed and not yet in the file. `partial`: only if these events are the thread's next. True: all of them went. */
+/* Copies what is committed and not yet in the file. `partial`: only if these events are the thread's next. True: all of them went. False:
+ * that chunk makes no sense, or the disk doesn't take its events now (drain->holding). */
 static bool chunk_take(struct ada_drain *drain, uint32_t number, bool partial)
 {
 	struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
-	/* Acquire: the events before the offset, and the header, are whole. */
-	uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
+	uint32_t end = ada_chunk_end(chunk);
 	uint32_t begin = drain->consumed[number] ? drain->consumed[number] : ada_segment_chunk_begin(drain->segment, number);
 	struct ada_lane *lane = lane_of_chunk(drain, chunk);
 	struct ada_error error = { "" };
@@ -138,8 +139,16 @@ static bool chunk_take(struct ada_drain *drain, uint32_t number, bool partial)
 	if (detail.chunk >= drain->segment->detail_numbers)
 		detail.chunk = ADA_NONE;
 	status = drain->failed ? 0 : ada_lane_append(lane, &drain->options, drain->directory, seq, events, count, detail, &error);
+	if (ada_drain_later(drain, status)) {
+		uint64_t taken = lane->next_seq > seq ? lane->next_seq - seq : 0;
+
+		ada_lane_note(lane, &drain->options);
+		drain->consumed[number] = begin + (uint32_t)(taken * sizeof(struct ada_event));
+		ada_drain_holds(drain);
+		return false;
+	}
 	if (status && !ada_lane_short_of_files(status)) {
-		drain->error = error;
+		drain->error = drain->stopped_ns ? drain->error : error;
 		drain_fail(drain);
 	}
 	if (drain->failed || status) /* a lack of descriptors costs this thread alone */
@@ -171,20 +180,21 @@ size_t ada_drain_some(struct ada_drain *drain, size_t most)
 
 	if (drain->options.circular)
 		return 0;
-	while (count < most) {
+	while (count < most && !ada_drain_holds(drain)) {
 		uint32_t number;
 
 		if (!ada_ring_at(&drain->segment->ring, drain->tail, &number))
 			break;
-		drain->tail++;
-		count++;
 		if (!ada_segment_chunk_reach(drain->segment, number)) {
 			drain->bad_chunks++;
 		} else {
-			chunk_take(drain, number, false);
+			if (!chunk_take(drain, number, false) && drain->holding)
+				break;
 			if (shm->index_mode == ADA_INDEX_STREAMING)
 				give_back(drain, number);
 		}
+		drain->tail++;
+		count++;
 		/* Last: it tells threads that wait for a chunk that one is on its way. */
 		__atomic_store_n(&shm->sealed_tail, drain->tail, __ATOMIC_RELEASE);
 	}
@@ -222,19 +232,27 @@ static bool thread_gone(const struct ada_drain *drain, const struct ada_table *n
 	return drain->tids_known && syscall(SYS_tgkill, drain->pid, thread->thread_id, 0) && errno == ESRCH;
 }
 
-/* Drops that no LOST record stands for: the thread ended before it could write one. */
-static void mark_untold(struct ada_drain *drain, struct ada_lane *lane)
+/* Drops that no LOST record stands for: the thread ended before it could write one. False: not now. */
+static bool mark_untold(struct ada_drain *drain, struct ada_lane *lane)
 {
 	const struct ada_shm_thread *thread = ada_drain_thread(drain, lane->id);
 	uint64_t lost = thread ? __atomic_load_n(&thread->lost, __ATOMIC_ACQUIRE) : 0;
 	uint64_t untold = lost > lane->told_lost ? lost - lane->told_lost : 0;
+	struct ada_error error = { "" };
+	int status = 0;
 
-	if (untold && !drain->failed &&
-	    ada_lane_mark_lost(lane, &drain->options, drain->directory, untold, thread->start_counter, &drain->error))
+	if (untold && !drain->failed)
+		status = ada_lane_mark_lost(lane, &drain->options, drain->directory, untold, thread->start_counter, &error);
+	if (ada_drain_later(drain, status))
+		return false;
+	if (status) {
+		drain->error = error;
 		drain_fail(drain);
+	}
 	if (drain->failed)
 		lane->lost += untold; /* no record tells of it */
 	lane->told_lost += untold;
+	return true;
 }
 
 /* Counts what the thread sealed and nobody has seen: in circular mode others' events may have replaced all of it. */
@@ -250,14 +268,21 @@ static void count_unseen(struct ada_drain *drain, struct ada_lane *lane)
 	lane->next_seq += unseen;
 }
 
-static void close_lane(struct ada_drain *drain, struct ada_lane *lane)
+/* False: not now. */
+static bool close_lane(struct ada_drain *drain, struct ada_lane *lane)
 {
+	struct ada_error error = { "" };
+	int status;
+
 	lane->ends = true;
 	count_unseen(drain, lane);
-	mark_untold(drain, lane);
-	if (ada_lane_close(lane, &drain->options, drain->directory, &drain->error))
+	status = mark_untold(drain, lane) ? ada_lane_close(lane, &drain->options, drain->directory, &error) : -EAGAIN;
+	if (!ada_drain_later(drain, status) && status) {
+		drain->error = drain->failed || drain->stopped_ns ? drain->error : error;
 		drain_fail(drain);
+	}
 	ada_lane_note(lane, &drain->options);
+	return lane->closed;
 }
 
 /* The thread is gone, and no event of its still needs its entry. */
@@ -282,6 +307,8 @@ static void end_thread(struct ada_drain *drain, uint32_t id, uint32_t entry)
 
 	/* What it sealed before it ended is in the ring by now, and comes first. */
 	ada_drain_sealed(drain);
+	if (ada_drain_holds(drain))
+		return;
 	number = open_chunk(drain, entry);
 	sealed = chunk_of(drain, entry, ADA_CHUNK_SEALED);
 	if (number != UINT32_MAX && !chunk_take(drain, number, true))
@@ -292,15 +319,17 @@ static void end_thread(struct ada_drain *drain, uint32_t id, uint32_t entry)
 	 * should it be in the ring all the same, its turn comes. */
 	if (sealed != UINT32_MAX && !chunk_take(drain, sealed, true))
 		return;
-	close_lane(drain, &drain->lanes.items[id]);
-	give_entry_back(drain, &drain->lanes.items[id]);
+	if (close_lane(drain, &drain->lanes.items[id]))
+		give_entry_back(drain, &drain->lanes.items[id]);
 }
 
 static void look_at(struct ada_drain *drain, const struct ada_table *newest, uint32_t entry)
 {
 	struct ada_lane *lane = lane_of(drain, entry);
+	struct ada_error error = { "" };
 	bool gone;
 	uint32_t number;
+	int status;
 
 	if (!lane)
 		return;
@@ -317,8 +346,11 @@ static void look_at(struct ada_drain *drain, const struct ada_table *newest, uin
 	number = open_chunk(drain, entry);
 	if (number != UINT32_MAX)
 		chunk_take(drain, number, true);
-	if (!drain->failed && ada_lane_flush(lane, drain->directory, &drain->error))
+	status = drain->failed ? 0 : ada_lane_flush(lane, drain->directory, &error);
+	if (status && !ada_drain_later(drain, status)) {
+		drain->error = error;
 		drain_fail(drain);
+	}
 }
 
 /* Which entry a thread id belongs to, where the kernel has given that id again. */
@@ -341,7 +373,7 @@ void ada_drain_quiet(struct ada_drain *drain)
 
 	for (uint32_t i = 0; i < count && !status; i++)
 		status = note_newest(drain, &newest, i);
-	for (uint32_t i = 0; i < count && !status; i++)
+	for (uint32_t i = 0; i < count && !status && !ada_drain_holds(drain); i++)
 		look_at(drain, &newest, i);
 	ada_table_free(&newest);
 }
@@ -353,7 +385,7 @@ void ada_drain_open_chunks(struct ada_drain *drain)
 
 	if (drain->options.circular)
 		return;
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count && !ada_drain_holds(drain); i++) {
 		uint32_t number = open_chunk(drain, i);
 		const struct ada_lane *lane = number == UINT32_MAX ? NULL : lane_of(drain, i);
 

@@ -20,6 +20,9 @@ struct ada_drain {
 	uint64_t tail;			  /* position in the sealed ring */
 	uint64_t bad_chunks;		  /* whose header made no sense */
 	size_t rest_next;		  /* the lane to lay to rest next, where descriptors run out */
+	bool holding;			  /* the disk is in trouble (drain_hold.h), and when that was first seen the pool had had */
+	uint64_t misses;		  /* so many events without room and threads that waited */
+	uint64_t stopped_ns;		  /* when the pool was used up meanwhile and recording stopped; 0: it didn't */
 	bool failed;			  /* files can't be written: chunks are only given back, and counted as lost */
 	struct ada_error error;		  /* why */
 };

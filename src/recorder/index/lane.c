@@ -1,72 +1,11 @@
 #include "recorder/index/lane.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include "base/directory.h"
-#include "base/file.h"
 #include "recorder/index/arena.h"
+#include "recorder/index/lane_file.h"
+#include "recorder/index/ledger.h"
+#include "recorder/index/packed_lane.h"
 #include "recorder/index/sink.h"
-
-static int told(int status, const struct ada_lane *lane, const char *directory, struct ada_error *error)
-{
-	int code = status == -ATF_ERROR_SYSTEM ? errno : status == -ATF_ERROR_MEMORY ? ENOMEM : EIO;
-	char shown[PATH_MAX];
-
-	directory = ada_directory_shown(directory, shown);
-	if (status == -ATF_ERROR_SYSTEM)
-		return ada_error_system(error, code, "%s/thread_%u can't be written", directory, lane->id);
-	return ada_error_set(error, code, "%s/thread_%u can't be written: %s", directory, lane->id, atf_error_text(status));
-}
-
-void ada_lane_spare_files(const struct ada_lane_options *options)
-{
-	if (options->spare_some)
-		options->spare_some(options->context);
-}
-
-bool ada_lane_room_made(const struct ada_lane_options *options)
-{
-	return ada_lane_short_of_files(-errno) && options->make_room && options->make_room(options->context);
-}
-
-bool ada_lane_rest(struct ada_lane *lane)
-{
-	if (!lane->writer || lane->rests || atf_index_writer_rest(lane->writer))
-		return false;
-	lane->unflushed = false;
-	lane->rests = true;
-	return true;
-}
-
-static int wake(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
-{
-	char thread[PATH_MAX], path[PATH_MAX];
-	int status = 0;
-
-	if (!lane->rests)
-		return 0;
-	if (ada_path(thread, "%s/thread_%u", directory, lane->id) ||
-	    atf_index_path(path, sizeof path, thread, (uint32_t)lane->segments.count - 1))
-		return ada_error_system(error, ENAMETOOLONG, "%s", directory);
-	ada_lane_spare_files(options);
-	do
-		status = atf_index_writer_wake(lane->writer, path);
-	while (status && ada_lane_room_made(options));
-	lane->rests = status;
-	return status ? told(status, lane, directory, error) : 0;
-}
-
-/* Called once the lane has anything to note. */
-static void take_note(struct ada_lane *lane, const struct ada_lane_options *options)
-{
-	if (!options->arena || lane->note || lane->noteless)
-		return;
-	lane->note = ada_arena_lane_take(options->arena, options->provider, lane->id);
-	lane->noteless = !lane->note;
-}
 
 void ada_lane_note(struct ada_lane *lane, const struct ada_lane_options *options)
 {
@@ -74,9 +13,11 @@ void ada_lane_note(struct ada_lane *lane, const struct ada_lane_options *options
 	const struct ada_lane_stretch *stretch;
 	struct ada_arena_lane_state state;
 
-	take_note(lane, options);
-	if (!lane->note)
+	ada_lane_take_note(lane, options);
+	if (!lane->note) {
+		ada_packed_lane_submit(lane->packed);
 		return;
+	}
 	segments = lane->segments.count;
 	stretch = lane->stretches.count ? &lane->stretches.items[lane->stretches.count - 1] : NULL;
 	state = (struct ada_arena_lane_state){ .next_seq = lane->next_seq,
@@ -93,17 +34,19 @@ void ada_lane_note(struct ada_lane *lane, const struct ada_lane_options *options
 					       .thread_id = lane->thread_id,
 					       .flags = (lane->closed ? ADA_ARENA_LANE_CLOSED : 0) |
 							(lane->given_back ? ADA_ARENA_LANE_GIVEN_BACK : 0) |
-							(lane->has_detail ? ADA_ARENA_LANE_DETAIL : 0) };
+							(lane->has_detail ? ADA_ARENA_LANE_DETAIL : 0) |
+							(lane->packed_segments ? ADA_ARENA_LANE_PACKED : 0) };
 	if (stretch && stretch->segment + 1 == segments) {
 		state.stretch_seq = stretch->seq;
 		state.stretch_index_seq = stretch->index_seq;
 	}
 	ada_arena_lane_note(options->arena, lane->note, &state);
+	ada_packed_lane_submit(lane->packed);
 }
 
 void ada_lane_note_last(struct ada_lane *lane, const struct ada_lane_options *options, const struct ada_shm_thread *last)
 {
-	take_note(lane, options);
+	ada_lane_take_note(lane, options);
 	ada_arena_lane_last(options->arena, lane->note, last);
 }
 
@@ -114,86 +57,30 @@ void ada_lane_forget(struct ada_lane *lane, const struct ada_lane_options *optio
 	lane->noteless = true;
 }
 
-static int open_segment(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
-{
-	char thread[PATH_MAX], path[PATH_MAX], shown[PATH_MAX];
-	struct atf_index_options writer = { .thread_id = lane->thread_id,
-					    .arch = ATF_ARCH_X86_64,
-					    .sink = options->sink,
-					    .max_events = options->segment_events,
-					    .time_min_ns = lane->time_max_ns };
-	int status;
-
-	if (ada_path(thread, "%s/thread_%u", directory, lane->id) ||
-	    atf_index_path(path, sizeof path, thread, (uint32_t)lane->segments.count))
-		return ada_error_system(error, ENAMETOOLONG, "%s", directory);
-	take_note(lane, options);
-	writer.owner = ada_sink_owner(lane->note, (uint32_t)lane->segments.count);
-	if (!lane->segments.count && mkdir(thread, 0700) && errno != EEXIST)
-		return ada_error_system(error, errno, "%s can't be made", ada_directory_shown(thread, shown));
-	if (ada_array_reserve(&lane->segments, 1))
-		return ada_error_system(error, ENOMEM, "%s", thread);
-	ada_lane_spare_files(options);
-	do
-		status = atf_index_writer_open(&lane->writer, path, &writer);
-	while (status && ada_lane_room_made(options));
-	if (status) {
-		int code = errno;
-
-		unlink(path); /* no room for its header: no segment */
-		errno = code;
-		lane->writer = NULL;
-		return told(status, lane, directory, error);
-	}
-	lane->segments.items[lane->segments.count++] = 0;
-	lane->segment_gaps = 0;
-	lane->captured = 0;
-	lane->has_detail = false;
-	return 0;
-}
-
-static int close_segment(struct ada_lane *lane)
-{
-	int status = 0;
-
-	if (lane->writer) {
-		lane->time_max_ns = atf_index_writer_time_max_ns(lane->writer);
-		status = atf_index_writer_close(lane->writer, lane->has_detail);
-	}
-	lane->writer = NULL;
-	lane->unflushed = false;
-	return status;
-}
-
-/* Reserves room for up to `count` events, in the next segment where this one is full. */
-static int reserve(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, size_t count,
-		   struct ada_event **events, size_t *room, struct ada_error *error)
-{
-	int status = wake(lane, options, directory, error);
-
-	if (!status && !lane->writer)
-		status = open_segment(lane, options, directory, error);
-	if (status)
-		return status;
-	status = atf_index_writer_reserve(lane->writer, count, events, room);
-	if (status == -ATF_ERROR_FULL) {
-		status = close_segment(lane);
-		if (status)
-			return told(status, lane, directory, error);
-		status = open_segment(lane, options, directory, error);
-		if (status)
-			return status;
-		status = atf_index_writer_reserve(lane->writer, count, events, room);
-	}
-	return status ? told(status, lane, directory, error) : 0;
-}
-
 /* Times must not fall. The writer would raise them, but the event's detail must have the same time. */
 static void raise(struct ada_lane *lane, struct ada_event *event, uint64_t seq, bool keep)
 {
 	event->timestamp_ns = lane->last_ns;
 	if (keep && lane->raised.count < ADA_LANE_RAISED_MAX)
 		ada_array_push(&lane->raised, (struct ada_lane_raised){ seq, lane->last_ns });
+}
+
+/* As in the file, but for time and detail (record.h). */
+static void from_ring(const struct ada_lane *lane, struct ada_event *events, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		events[i].thread_id = lane->thread_id;
+		events[i].call_depth /= ADA_EVENT_DEPTH_UNIT;
+	}
+}
+
+/* Of a stretch of the counter, by the clock's present slope. */
+static uint64_t ns_of_ticks(const struct ada_clock *clock, uint64_t ticks)
+{
+	const struct ada_clock_anchor *anchors;
+	size_t count = ada_clock_anchors(clock, &anchors);
+
+	return (uint64_t)((double)ticks * anchors[count - 1].ns_per_tick);
 }
 
 /* `detail`: the chunk that goes with them, or ADA_NONE. */
@@ -211,15 +98,19 @@ static int commit(struct ada_lane *lane, const struct ada_lane_options *options,
 			options->listener->lost(options->details, lane->last_ns, lane->ends ? UINT64_MAX : events[i].timestamp_ns,
 						events[i].function_id);
 		lane->last_ns = events[i].timestamp_ns;
+		if (__builtin_expect(events[i].event_kind == ADA_EVENT_RECORDER, 0))
+			events[i].function_id = ns_of_ticks(options->clock, events[i].function_id);
 		events[i].detail_seq = detail == ADA_NONE || events[i].detail_seq == ADA_NO_DETAIL ? ADA_NO_DETAIL : (uint32_t)captured++;
 		if (__builtin_expect(events[i].event_kind == ADA_EVENT_LOST, 0)) {
 			gaps++;
 			lost += events[i].function_id;
 		}
 	}
-	status = atf_index_writer_commit(lane->writer, count);
+	status = ada_lane_file_commit(lane, options, events, count);
 	if (status)
-		return told(status, lane, directory, error);
+		return ada_lane_told(status, lane, directory, error);
+	if (options->ledger)
+		ada_ledger_take(options->ledger, events, count);
 	lane->captured = captured;
 	lane->gaps += gaps;
 	lane->segment_gaps += gaps;
@@ -235,7 +126,7 @@ int ada_lane_mark_lost(struct ada_lane *lane, const struct ada_lane_options *opt
 {
 	struct ada_event *place;
 	size_t room;
-	int status = reserve(lane, options, directory, 1, &place, &room, error);
+	int status = ada_lane_file_reserve(lane, options, directory, 1, &place, &room, error);
 
 	if (status)
 		return status;
@@ -301,10 +192,11 @@ int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *option
 		size_t room;
 		struct ada_details_place where;
 
-		status = reserve(lane, options, directory, count, &place, &room, error);
+		status = ada_lane_file_reserve(lane, options, directory, count, &place, &room, error);
 		if (status)
 			break;
 		memcpy(place, events, room * sizeof *events);
+		from_ring(lane, place, room);
 		where = (struct ada_details_place){ .thread = lane->id,
 						    .detail_chunk = detail.chunk,
 						    .seq = seq,
@@ -330,123 +222,35 @@ int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *option
 	return status;
 }
 
-void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t segment)
-{
-	char thread[PATH_MAX], path[PATH_MAX];
-	uint32_t flags;
-	int fd;
-	off_t place;
-
-	if (lane->writer && segment + 1 == lane->segments.count) {
-		lane->has_detail = true;
-		return;
-	}
-	if (ada_path(thread, "%s/thread_%u", directory, lane->id) || atf_index_path(path, sizeof path, thread, segment))
-		return;
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return;
-	place = offsetof(AtfIndexHeader, flags);
-	if (pread(fd, &flags, sizeof flags, place) == sizeof flags) {
-		ssize_t written;
-
-		flags |= ATF_FLAG_HAS_DETAIL;
-		written = pwrite(fd, &flags, sizeof flags, place);
-		(void)written; /* the detail file is there, flag or no flag */
-	}
-	close(fd);
-}
-
 int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_error *error)
 {
 	int status;
 
-	if (!lane->writer || !lane->unflushed)
+	if (!ada_lane_file_is_open(lane) || !lane->unflushed)
 		return 0;
 	lane->unflushed = false;
-	status = atf_index_writer_flush(lane->writer);
-	return status ? told(status, lane, directory, error) : 0;
-}
-
-/* How many LOST events the file holds. */
-static uint64_t gaps_there(const char *path)
-{
-	struct atf_message message;
-	struct atf_index *index;
-	uint64_t gaps = 0;
-	const struct ada_event *events;
-
-	if (atf_index_open(&index, path, &message))
-		return 0;
-	events = atf_index_events(index);
-	for (uint64_t i = 0; i < atf_index_count(index); i++)
-		gaps += events[i].event_kind == ADA_EVENT_LOST;
-	atf_index_close(index);
-	return gaps;
-}
-
-#define FOOTER_EVENTS (sizeof(AtfIndexFooter) / sizeof(struct ada_event)) /* that take as much room */
-
-static uint64_t whole_events(const char *path)
-{
-	struct stat info;
-	uint64_t bytes = stat(path, &info) ? 0 : (uint64_t)info.st_size;
-
-	return bytes < sizeof(AtfIndexHeader) ? 0 : (bytes - sizeof(AtfIndexHeader)) / sizeof(struct ada_event);
-}
-
-/* Gives the file its footer; where the disk has no room even for that, the footer takes the place of the last events. Returns how many
- * events there are then. */
-static uint64_t finish_file(const char *path)
-{
-	struct atf_message message;
-	int status = atf_index_recover(path, &message);
-	uint64_t there = whole_events(path);
-
-	if (status == -ATF_ERROR_SYSTEM && (errno == ENOSPC || errno == EDQUOT) && there >= FOOTER_EVENTS) {
-		there -= FOOTER_EVENTS;
-		if (!truncate(path, (off_t)(sizeof(AtfIndexHeader) + there * sizeof(struct ada_event))))
-			status = atf_index_recover(path, &message);
-		there = whole_events(path);
-	}
-	return status ? there : there - FOOTER_EVENTS;
-}
-
-/* After a failed write: counts what the last file really holds; the rest is lost. A LOST event behind the cut was no event of the
- * program: `lost` already counts what it told of. */
-static void files_settle(struct ada_lane *lane, const char *directory)
-{
-	char thread[PATH_MAX], path[PATH_MAX];
-	uint64_t *counted, there, cut;
-
-	if (!lane->segments.count || ada_path(thread, "%s/thread_%u", directory, lane->id) ||
-	    atf_index_path(path, sizeof path, thread, (uint32_t)lane->segments.count - 1) || access(path, F_OK))
-		return;
-	counted = &lane->segments.items[lane->segments.count - 1];
-	there = finish_file(path);
-	lane->lost += *counted - there; /* either may be larger */
-	lane->events -= *counted - there;
-	*counted = there;
-	cut = lane->segment_gaps - gaps_there(path);
-	lane->gaps -= cut;
-	lane->lost -= cut;
+	status = ada_lane_file_flush(lane);
+	return status ? ada_lane_told(status, lane, directory, error) : 0;
 }
 
 int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
 {
 	int status, code;
 
-	lane->closed = true;
-	status = wake(lane, options, directory, error);
+	status = ada_lane_file_wake(lane, options, directory, error);
+	lane->closed = !ada_sink_trouble(options->patient, status);
 	if (status)
-		return status;
-	status = close_segment(lane);
+		return lane->closed ? status : -EAGAIN;
+	status = ada_lane_file_close(lane, options);
 	if (!status)
 		return 0;
 	code = errno; /* why it failed, not what settling met */
-	files_settle(lane, directory);
+	lane->closed = code != EAGAIN;
+	if (code == EAGAIN)
+		return -EAGAIN;
+	ada_lane_file_settle(lane, directory);
 	errno = code;
-	return told(status, lane, directory, error);
+	return ada_lane_told(status, lane, directory, error);
 }
 
 void ada_lane_free(struct ada_lane *lane)
@@ -454,6 +258,8 @@ void ada_lane_free(struct ada_lane *lane)
 	if (lane->writer)
 		atf_index_writer_abandon(lane->writer);
 	lane->writer = NULL;
+	ada_packed_lane_free(lane->packed);
+	lane->packed = NULL;
 	ada_array_free(&lane->segments);
 	ada_array_free(&lane->raised);
 	ada_array_free(&lane->stretches);

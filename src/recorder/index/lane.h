@@ -11,6 +11,10 @@
 #include "base/error.h"
 
 struct ada_arena_writer;
+struct ada_ledger;
+struct ada_packed_lane;
+struct ada_packers;
+struct ada_sink;
 /* The detail store wants to know where events with detail went, and which ones are in no file. */
 struct ada_details;
 struct ada_details_place {
@@ -36,10 +40,19 @@ struct ada_lane_raised {
 };
 #define ADA_LANE_RAISED_MAX 4096u
 
+enum ada_pack {
+	ADA_PACK_AUTO, /* a thread's first segment is plain; behind it, and where the disk holds the drain up, it goes on packed */
+	ADA_PACK_ALWAYS,
+	ADA_PACK_NEVER,
+};
+
 struct ada_lane_options {
 	struct atf_sink *sink;
+	struct ada_sink *patient; /* the same, where it is patient: then a failure that may pass is -EAGAIN. NULL: it isn't */
 	struct ada_clock *clock;
-	uint64_t segment_events;		  /* 0: no limit but the format's */
+	uint64_t segment_events; /* 0: no limit but the format's */
+	enum ada_pack pack;
+	struct ada_packers *packers;		  /* NULL: all segments are plain */
 	struct ada_details *details;		  /* NULL: no detail lane */
 	const struct ada_lane_listener *listener; /* what it is told by */
 	bool numbers_detail; /* without `details`: number them all the same, for a later look at which of them have detail */
@@ -51,6 +64,7 @@ struct ada_lane_options {
 	void *context;
 	struct ada_arena_writer *arena; /* where the lane notes what of its files counts; NULL: nowhere */
 	uint32_t provider;		/* the number, in the arena, of the provider that has these lanes */
+	struct ada_ledger *ledger;	/* is shown each batch of events; NULL: nobody counts */
 };
 
 /* From event `seq` on (as the agent numbers them) events follow one another in one file. */
@@ -71,8 +85,10 @@ struct ada_lane {
 	uint64_t segment_gaps;		 /* of the segment being written */
 	uint64_t told_lost;		 /* of lost: what the agent's own LOST records say */
 	ADA_ARRAY(uint64_t) segments;	 /* events of each */
-	struct atf_index_writer *writer; /* of the last segment; NULL: not open */
-	bool rests;			 /* the writer has no descriptor: more are alive than this process may have */
+	uint32_t packed_segments;	 /* so many of the last ones are packed */
+	struct atf_index_writer *writer; /* of the last segment; NULL: not open, or packed */
+	struct ada_packed_lane *packed;	 /* of all packed ones, and for what comes before them; NULL: there will be none, or not yet */
+	bool rests;			 /* the file has no descriptor: more are alive than this process may have */
 	uint64_t time_max_ns;		 /* of the segments that are closed */
 	bool unflushed;
 	bool has_detail;   /* the segment being written has a detail file */
@@ -87,11 +103,16 @@ struct ada_lane {
 
 /* Appends events of the ring whose first has the number `seq`; `directory` is the process's. `detail`: the detail chunk that goes with
  * them; its chunk is ADA_NONE where there is none. Events between next_seq and seq are marked as lost. 0, or -errno: nothing more can be
- * written to the lane, which then counts as full. */
+ * written to the lane, which then counts as full; -EAGAIN: what lies below next_seq is appended, the rest may be later. */
 int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq,
 		    const struct ada_event *events, size_t count, struct ada_lane_detail detail, struct ada_error *error);
 /* Where an event of the ring is in the files; false: not there. */
 bool ada_lane_place(const struct ada_lane *lane, uint64_t seq, uint32_t *segment, uint64_t *index_seq);
+/* Whether that segment is packed. */
+static inline bool ada_lane_is_packed(const struct ada_lane *lane, size_t segment)
+{
+	return segment + lane->packed_segments >= lane->segments.count;
+}
 /* A segment got a detail file: the header of its index file says so, now or when it is closed. */
 void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t segment);
 /* A LOST record of `count` events behind the last one. */
@@ -108,7 +129,7 @@ static inline bool ada_lane_short_of_files(int status)
 	return status == -EMFILE || status == -ENFILE;
 }
 int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_error *error);
-/* After a failure the counts are of what is in the file. */
+/* After a failure the counts are of what is in the file. -EAGAIN: nothing is closed, and may be later. */
 int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error);
 /* Commits the lane's state to the arena: before the chunks that it was copied from may go. */
 void ada_lane_note(struct ada_lane *lane, const struct ada_lane_options *options);

@@ -12,7 +12,7 @@
 #include "recorder/index/segment_parts.h"
 
 #define CHUNKS_AT_START 64u /* 2 MiB: what a program records until the first growth */
-#define DETAIL_AT_START 8u  /* 320 KiB each where the stack's 128 bytes are kept; DETAIL_AT_ONCE where nothing recycles */
+#define DETAIL_LEAST 2u	    /* at the start, which is a huge page's worth; DETAIL_AT_ONCE where nothing recycles */
 #define DETAIL_AT_ONCE 32u
 
 static uint64_t page_up(uint64_t bytes)
@@ -23,10 +23,9 @@ static uint64_t page_up(uint64_t bytes)
 static void lay_out_detail(struct ada_segment *segment, struct ada_shm *shm, const struct ada_segment_options *options)
 {
 	shm->detail_stack_bytes = ADA_DETAIL_ROOM(options->detail_stack_bytes);
-	shm->detail_scale = ADA_DETAIL_SCALE(shm->detail_stack_bytes);
-	shm->detail_chunk_bytes = ADA_CHUNK_BYTES * shm->detail_scale;
+	shm->detail_return_stack_bytes = options->stack_at_return ? shm->detail_stack_bytes : 0;
+	shm->detail_chunk_bytes = ADA_DETAIL_CHUNK_BYTES(shm->detail_stack_bytes, shm->detail_return_stack_bytes);
 	shm->detail_mode = options->detail_mode;
-	segment->detail_scale = shm->detail_scale;
 	segment->detail_room = shm->detail_stack_bytes;
 	segment->stack_bytes = options->detail_stack_bytes;
 	segment->detail_chunk_bytes = shm->detail_chunk_bytes;
@@ -166,6 +165,14 @@ static void *map_aligned(const struct ada_segment *segment)
 	return memory;
 }
 
+/* No part of a page is made that isn't given out: where processes come and go, it is clearing that takes the time. */
+static uint32_t detail_at_start(const struct ada_segment *segment)
+{
+	uint32_t fit = segment->detail_chunks ? (uint32_t)(ADA_HUGE_PAGE / segment->detail_chunk_bytes) : 0;
+
+	return !ada_segment_recycles_detail(segment) ? DETAIL_AT_ONCE : fit < DETAIL_LEAST ? DETAIL_LEAST : fit;
+}
+
 /* The memory before the pools is used only here and there: each touch would make a huge page. */
 static int prepare(struct ada_segment *segment, const struct ada_shm *layout, bool scarce)
 {
@@ -181,6 +188,14 @@ static int prepare(struct ada_segment *segment, const struct ada_shm *layout, bo
 		       (scarce ? ada_segment_begin_small(segment) : ada_segment_grow_chunks(segment, CHUNKS_AT_START));
 }
 
+static void name_of(char name[ADA_SHARED_NAME_BYTES], const struct ada_segment_options *options)
+{
+	if (options->ready)
+		ada_shared_ready_name(name, options->ready);
+	else
+		ada_shared_segment_name(name, options->provider);
+}
+
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
 {
 	struct ada_shm layout = { 0 };
@@ -191,7 +206,7 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	*segment = (struct ada_segment){ .fd = -1, .collapses = !options->shared->own, .room_bytes = UINT64_MAX };
 	*agent_fd = -1;
 	lay_out(segment, &layout, options);
-	ada_shared_segment_name(name, options->provider);
+	name_of(name, options);
 	status = ada_shared_file(options->shared, options->named ? name : NULL, segment->total_bytes, &segment->fd, agent_fd, error);
 	if (status)
 		goto fail;
@@ -209,8 +224,10 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	layout.index_mode = options->index_mode;
 	layout.on_full = options->on_full;
 	layout.poison = options->poison;
+	layout.unbound = options->unbound;
 	layout.pid = options->pid;
 	layout.provider = options->provider;
+	layout.ready = (struct ada_ready_part){ .number = options->ready, .children = options->children };
 	layout.recorder_pid = (uint32_t)getpid();
 	layout.index_front = segment->chunks_ready;
 	layout.allowed_bytes = options->allowed_bytes;
@@ -222,7 +239,7 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	if (options->scarce)
 		segment->room_bytes = 0; /* until more is allowed */
 	else
-		ada_segment_grow_detail(segment, ada_segment_recycles_detail(segment) ? DETAIL_AT_START : DETAIL_AT_ONCE);
+		ada_segment_grow_detail(segment, detail_at_start(segment));
 	return 0;
 fail:
 	if (*agent_fd >= 0)
@@ -236,14 +253,24 @@ fail:
 
 int ada_segment_assign(struct ada_segment *segment, const struct ada_segment_options *options)
 {
-	char name[ADA_SHARED_NAME_BYTES];
+	char from[ADA_SHARED_NAME_BYTES], to[ADA_SHARED_NAME_BYTES];
 
 	segment->shm->pid = options->pid;
-	segment->shm->provider = options->provider;
-	segment->shm->allowed_bytes = options->allowed_bytes;
+	__atomic_store_n(&segment->shm->provider, options->provider, __ATOMIC_RELAXED);
+	__atomic_store_n(&segment->shm->allowed_bytes, options->allowed_bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&segment->shm->ready.children, options->children, __ATOMIC_RELEASE);
 	segment->looked_ns = ada_clock_boottime_ns();
-	ada_shared_segment_name(name, options->provider);
-	return options->named ? ada_shared_name(options->shared, segment->fd, name) : 0;
+	ada_shared_ready_name(from, options->ready);
+	ada_shared_segment_name(to, options->provider);
+	return options->named ? ada_shared_rename(options->shared, from, to) : 0;
+}
+
+void ada_segment_unname(const struct ada_segment_options *options)
+{
+	char name[ADA_SHARED_NAME_BYTES];
+
+	name_of(name, options);
+	ada_shared_unlink(options->shared, name);
 }
 
 static bool makes_sense(const struct ada_segment_options *options)
@@ -264,7 +291,7 @@ int ada_segment_attach(struct ada_segment *segment, const struct ada_segment_opt
 	if (!makes_sense(options))
 		return ada_error_set(error, EINVAL, "the note of process %u makes no sense", options->pid);
 	lay_out(segment, &layout, options);
-	ada_shared_segment_name(name, options->provider);
+	name_of(name, options);
 	segment->fd = openat(options->shared->directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (segment->fd < 0 || fstat(segment->fd, &info))
 		return ada_error_system(error, errno, "the memory of process %u", options->pid);

@@ -24,9 +24,9 @@ struct ada_segment {
 	uint64_t *detail_free_map;
 	struct ada_ring detail_ring, detail_small_ring; /* small ones by their number less that of the first */
 	uint8_t *detail_pool, *detail_small_pool;
-	uint32_t detail_chunks;					/* 0: no detail lane */
-	uint32_t detail_chunk_bytes, detail_scale, detail_room; /* as in the header, which the agent could change */
-	uint32_t stack_bytes;					/* as asked: what of a record is kept */
+	uint32_t detail_chunks;			  /* 0: no detail lane */
+	uint32_t detail_chunk_bytes, detail_room; /* as in the header, which the agent could change */
+	uint32_t stack_bytes;			  /* as asked: what of a record is kept */
 	enum ada_detail_mode detail_mode;
 	uint64_t total_bytes;
 	uint64_t maps_end; /* what comes before the pools */
@@ -56,21 +56,26 @@ struct ada_segment_options {
 	uint64_t allowed_bytes;	      /* that the agent may make itself until ada_segment_allow says more */
 	uint64_t detail_buffer_bytes; /* 0: no detail lane */
 	uint32_t detail_stack_bytes;
+	bool stack_at_return; /* not at the call alone */
 	enum ada_detail_mode detail_mode;
 	bool scarce;   /* limits leave little memory: it begins with about a megabyte */
 	bool no_small; /* there is no address space to spare */
 	uint32_t pid, provider;
-	bool poison; /* --debug-poison */
-	bool named;  /* in `shared`, by its provider's number */
+	bool poison;	/* --debug-poison */
+	bool unbound;	/* --debug-unbound */
+	bool named;	/* in `shared`, by its provider's number or, where it is to lie ready, by that number: */
+	uint32_t ready; /* 0: it is a process's from the beginning */
+	bool children;	/* children of its process may take what lies ready */
 };
 
 uint64_t ada_segment_bytes(const struct ada_segment_options *options); /* of the whole segment */
 /* Creates a segment with its first chunks ready. *agent_fd: another open file of the segment for the agent; the caller closes it. */
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
-/* Gives a segment that was made before its process was known, with `named` false, the pid, provider, name and allowed_bytes of the
- * options. 0 or -errno: the caller destroys the segment. */
+/* Gives a segment that lay ready the pid, provider and name of the options. 0 or -errno: the caller destroys the segment. */
 int ada_segment_assign(struct ada_segment *segment, const struct ada_segment_options *options);
-/* Maps a dead recorder's segment by the name of options->provider in options->shared (of which only the directory counts). The other
+/* Removes the name of a segment that lies ready. */
+void ada_segment_unname(const struct ada_segment_options *options);
+/* Maps a dead recorder's segment by the name that the options say in options->shared (of which only the directory counts). The other
  * options must say the layout that the segment was made with; the segment's own header is not believed. */
 int ada_segment_attach(struct ada_segment *segment, const struct ada_segment_options *options, struct ada_error *error);
 void ada_segment_destroy(struct ada_segment *segment); /* for the recorder: others may still have it */
@@ -175,7 +180,7 @@ static inline uint32_t ada_segment_detail_end(const struct ada_segment *segment)
 	return small ? ada_small_first(segment->detail_chunks) + small : ada_segment_detail_count(segment);
 }
 
-/* How many events a chunk of the detail lane has room for: what the agent says of a chunk goes no further. */
+/* How many events a chunk of the detail lane may go with: what the agent says of a chunk goes no further. */
 static inline uint32_t ada_segment_detail_events(const struct ada_segment *segment, uint32_t chunk)
 {
 	return chunk < segment->detail_chunks ? ADA_CHUNK_EVENTS : ADA_SMALL_EVENTS;
@@ -255,7 +260,12 @@ static inline uint64_t ada_segment_chunk_events(const struct ada_segment *segmen
 
 static inline uint32_t ada_segment_detail_small_bytes(const struct ada_segment *segment)
 {
-	return ADA_SMALL_BYTES * segment->detail_scale;
+	return ADA_DETAIL_SMALL(segment->detail_chunk_bytes);
+}
+
+static inline uint32_t ada_segment_detail_bytes(const struct ada_segment *segment, uint32_t chunk)
+{
+	return chunk < segment->detail_chunks ? segment->detail_chunk_bytes : ada_segment_detail_small_bytes(segment);
 }
 
 static inline struct ada_detail_chunk *ada_segment_detail_chunk(const struct ada_segment *segment, uint32_t chunk)

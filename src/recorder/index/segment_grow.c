@@ -85,7 +85,7 @@ int ada_segment_room(struct ada_segment *segment, const void *from, uint64_t byt
 /* Whether there is memory where the agent says that it has made some. */
 static bool is_resident(const void *start, size_t bytes)
 {
-	unsigned char pages[ADA_CHUNK_BYTES * ADA_DETAIL_SCALE(ADA_DETAIL_STACK_MAX) / ADA_PAGE];
+	unsigned char pages[ADA_DETAIL_CHUNK_BYTES(ADA_DETAIL_STACK_MAX, ADA_DETAIL_STACK_MAX) / ADA_PAGE];
 	size_t count = bytes / ADA_PAGE;
 
 	/* The last one first: pages are made in order, and there may be many chunks without any. */
@@ -356,7 +356,8 @@ static uint32_t detail_wanted(struct ada_segment *segment)
 	uint32_t used = free < ready ? ready - free : 0;
 	uint32_t ahead = used < 2 ? DETAIL_AT_START : used < DETAIL_AHEAD ? DETAIL_AHEAD : 2 * DETAIL_AHEAD;
 
-	if (ready == segment->detail_chunks || segment->detail_exhausted || free >= ahead)
+	if (ready == segment->detail_chunks || segment->detail_exhausted || free >= ahead ||
+	    (used < 2 && ada_clock_boottime_ns() < segment->young_until_ns))
 		return 0;
 	return used < DETAIL_STEP ? DETAIL_STEP : used < DETAIL_STEP_MAX ? used : DETAIL_STEP_MAX;
 }

@@ -206,12 +206,9 @@ int ada_shared_file(const struct ada_shared *shared, const char *name, uint64_t 
 	return status;
 }
 
-int ada_shared_name(const struct ada_shared *shared, int fd, const char *name)
+int ada_shared_rename(const struct ada_shared *shared, const char *from, const char *to)
 {
-	char path[40];
-
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	return shared->named && linkat(AT_FDCWD, path, shared->directory, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
+	return shared->named && renameat2(shared->directory, from, shared->directory, to, RENAME_NOREPLACE) ? -errno : 0;
 }
 
 void ada_shared_unlink(const struct ada_shared *shared, const char *name)
@@ -223,6 +220,11 @@ void ada_shared_unlink(const struct ada_shared *shared, const char *name)
 void ada_shared_segment_name(char name[ADA_SHARED_NAME_BYTES], uint32_t provider)
 {
 	snprintf(name, ADA_SHARED_NAME_BYTES, ADA_SHARED_SEGMENT_FORMAT, provider);
+}
+
+void ada_shared_ready_name(char name[ADA_SHARED_NAME_BYTES], uint32_t number)
+{
+	snprintf(name, ADA_SHARED_NAME_BYTES, ADA_SHARED_READY "%u", number);
 }
 
 int ada_shared_tell_session(const struct ada_shared *shared, const char *directory)

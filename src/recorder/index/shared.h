@@ -8,6 +8,7 @@
  *   arena       what the recorder has not yet written (abi/arena.h). Its lock is the recorder's, or the keeper's: who lives
  *   session     a text: lines, of which the last is "session " and the session's absolute directory
  *   segment.N   of provider N, until its last manifest is on the disk
+ *   ready.N     that lies ready (abi/ready.h), until it is a provider's
  *
  * A holder of `directory` can make files, and open those there are; a holder of a file's descriptor keeps that file. So what shall
  * outlive the recorder needs another process that holds these, or the names in /dev/shm.
@@ -21,6 +22,7 @@
 #define ADA_SHARED_ARENA "arena"
 #define ADA_SHARED_SESSION "session"
 #define ADA_SHARED_SEGMENT_FORMAT "segment.%u"
+#define ADA_SHARED_READY "ready."
 #define ADA_SHARED_NAME_BYTES 64
 
 struct ada_shared {
@@ -40,10 +42,10 @@ int ada_shared_unname(struct ada_shared *shared, struct ada_error *error);
 /* A file of `bytes` without memory yet. `name`: NULL, or where files have names its own. *other: a second open file of it (no dup:
  * each counts by itself), for another process; NULL: not wanted. The caller closes both. */
 int ada_shared_file(const struct ada_shared *shared, const char *name, uint64_t bytes, int *fd, int *other, struct ada_error *error);
-/* Gives a name to a file that was made without; does nothing where files have no names. 0 or -errno. */
-int ada_shared_name(const struct ada_shared *shared, int fd, const char *name);
-void ada_shared_unlink(const struct ada_shared *shared, const char *name); /* nothing where there is none of that name */
+int ada_shared_rename(const struct ada_shared *shared, const char *from, const char *to); /* 0, where files have no names, too; or -errno */
+void ada_shared_unlink(const struct ada_shared *shared, const char *name);		  /* nothing where there is none of that name */
 void ada_shared_segment_name(char name[ADA_SHARED_NAME_BYTES], uint32_t provider);
+void ada_shared_ready_name(char name[ADA_SHARED_NAME_BYTES], uint32_t number);
 /* Writes the file `session`. 0 or -errno. */
 int ada_shared_tell_session(const struct ada_shared *shared, const char *directory);
 

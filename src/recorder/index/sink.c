@@ -1,9 +1,10 @@
 /* Blocks to files.
  *
- * Whole blocks (multiples of 4096) are queued on the ring and written through a second descriptor with O_DIRECT, once a file is large
- * enough to be worth it. Everything else (flushed remainders, small files) is a pwrite to the page cache, done at once: a buffered write
- * of part of a page must never be in flight beside a direct write of that page, because its write-back would bring the page's older
- * content. A buffered write that has finished before the next direct write begins is coherent with that.
+ * Whole blocks (multiples of 4096) are queued on the ring, neighbours as one request (batch.h), and written through a second descriptor
+ * with O_DIRECT, once a file is large enough to be worth it. Everything else (flushed remainders, small files) is a pwrite to the page
+ * cache, done at once: a buffered write of part of a page must never be in flight beside a direct write of that page, because its
+ * write-back would bring the page's older content. A buffered write that has finished before the next direct write begins is coherent
+ * with that.
  *
  * Disk space is allocated ahead of large files with FALLOC_FL_KEEP_SIZE: the size always says what was written.
  */
@@ -18,19 +19,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/array.h"
+#include "base/clock.h"
 #include "recorder/index/arena.h"
+#include "recorder/index/batch.h"
+#include "recorder/index/packers.h"
+#include "recorder/index/trouble.h"
 
 #define RING_ENTRIES 128
 #define DIRECT_FROM (1 << 20) /* file offset from which O_DIRECT pays */
 #define ALLOCATE_STEP (32 << 20)
 #define ALIGNMENT 4096
 #define PAUSE_MS 1
+#define RETRY_MS 20		  /* between tries where it insists */
+#define RETRY_BLOCKS 16		  /* written at a time once the disk takes them again */
+#define SLOW_NS 100000000ull	  /* of so much time */
+#define SLOW_SHARE_NS 40000000ull /* so much waiting for the disk says that it is too slow */
 
 struct sink_file {
 	int direct; /* -1 not opened (yet), -2 refused */
 	unsigned in_flight;
 	off_t allocated;
-	off_t failed; /* where the first write that failed stopped; 0: none (the header lies there) */
+	off_t failed;		 /* where the first write that failed stopped; 0: none (the header lies there) */
+	struct ada_batch *batch; /* the newest; it may still grow if `turn` is the sink's */
+	unsigned turn;
 };
 
 struct ada_sink {
@@ -38,9 +49,16 @@ struct ada_sink {
 	struct io_uring ring;
 	bool has_ring;
 	unsigned in_flight, queued;
-	unsigned closing;		   /* of those in flight: fsyncs, whose descriptors are still open */
-	int error;			   /* of the first fsync that failed */
+	unsigned turn;	  /* counts submissions: what was queued in earlier turns is the kernel's */
+	unsigned closing; /* of those in flight: fsyncs, whose descriptors are still open */
+	int error;	  /* of the first fsync that failed */
+	bool patient, insists;
+	struct ada_trouble trouble;
+	bool wrote; /* packers wrote something since the last trouble began */
+	bool holds_up;
+	uint64_t slow_from_ns, waited_ns;  /* since then */
 	struct ada_arena_writer *arena;	   /* NULL: blocks are in the heap */
+	struct ada_packers *packers;	   /* NULL: there are none */
 	ADA_ARRAY(struct sink_file) files; /* by descriptor */
 };
 
@@ -73,7 +91,108 @@ static void block_finish(struct ada_sink *sink, struct atf_block *block, int err
 
 	if (error && (!file->failed || stopped < file->failed))
 		file->failed = stopped;
+	if (!error)
+		ada_trouble_wrote(&sink->trouble);
 	atf_block_done(block, error);
+}
+
+static bool waits_for(const struct ada_sink *sink, int error)
+{
+	return sink->patient && !sink->insists && ada_trouble_is(error);
+}
+
+/* The block as far as it was not written, by pwrite. Where the sink insists: again, until the trouble is too old. */
+static int write_rest(struct ada_sink *sink, struct atf_block *block)
+{
+	int status = write_now(block);
+
+	while (sink->patient && sink->insists && ada_trouble_is(status)) {
+		ada_trouble_begin(&sink->trouble, status);
+		if (!ada_trouble_is_young(&sink->trouble))
+			break;
+		poll(NULL, 0, RETRY_MS);
+		status = write_now(block);
+		if (!status)
+			ada_trouble_end(&sink->trouble, false);
+	}
+	return status;
+}
+
+/* The block is written, or failed; or it is kept for a later try. */
+static void block_settle(struct ada_sink *sink, struct atf_block *block, int error)
+{
+	if (waits_for(sink, error) && !ada_array_push(&sink->trouble.held, block))
+		ada_trouble_begin(&sink->trouble, error);
+	else
+		block_finish(sink, block, error);
+}
+
+/* Tries again what is held, of one file or (fd -1) of all. Where the sink insists, blocks fail that can't be written. Returns how many are
+ * done. */
+static size_t held_retry(struct ada_sink *sink, int fd, size_t most)
+{
+	struct ada_trouble *trouble = &sink->trouble;
+	size_t kept = 0, done = 0, count = trouble->held.count;
+	int error = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct atf_block *block = trouble->held.items[i];
+		bool now = done < most && !error && (fd < 0 || block->fd == fd);
+		int status = now ? write_rest(sink, block) : 0;
+
+		if (!now || waits_for(sink, status)) {
+			error = status ? status : error;
+			trouble->held.items[kept++] = block;
+			continue;
+		}
+		block_finish(sink, block, status);
+		done++;
+	}
+	trouble->held.count = kept;
+	if (error)
+		ada_trouble_begin(trouble, error);
+	else if (done && kept)
+		trouble->next_ns = 0; /* the next ones in the next turn */
+	return done;
+}
+
+static void trouble_begin(struct ada_sink *sink, int error)
+{
+	sink->wrote = false;
+	ada_trouble_begin(&sink->trouble, error);
+}
+
+/* What the packers met. */
+static void look_at_packers(struct ada_sink *sink)
+{
+	bool wrote = false;
+	int error = ada_packers_trouble(sink->packers, &wrote);
+
+	if (error && sink->patient && !sink->trouble.error)
+		trouble_begin(sink, error);
+	else if (wrote && !error)
+		ada_trouble_wrote(&sink->trouble);
+	sink->wrote |= wrote;
+}
+
+void ada_sink_retry(struct ada_sink *sink)
+{
+	struct ada_trouble *trouble = &sink->trouble;
+	bool any = trouble->held.count;
+	int error;
+
+	if (!ada_trouble_due(trouble))
+		return;
+	held_retry(sink, -1, RETRY_BLOCKS);
+	if (trouble->held.count)
+		return;
+	error = ada_packers_retry(sink->packers);
+	if (error) {
+		ada_trouble_begin(trouble, error);
+		return;
+	}
+	look_at_packers(sink);
+	ada_trouble_end(trouble, !any && !sink->wrote);
 }
 
 static void open_direct(struct sink_file *file, int fd)
@@ -97,6 +216,7 @@ static void reap(struct ada_sink *sink);
 /* The kernel may have no memory for it just now, or want completions to be taken first. */
 static void submit(struct ada_sink *sink)
 {
+	sink->turn++;
 	while (sink->queued) {
 		int count = io_uring_submit(&sink->ring);
 
@@ -111,39 +231,50 @@ static void submit(struct ada_sink *sink)
 	}
 }
 
-/* A completion is a block (its address) or the fsync of a descriptor (odd). */
-static void complete(struct ada_sink *sink, uint64_t tag, int result)
+/* `result`: how many of its bytes are written, or -errno. */
+static void block_complete(struct ada_sink *sink, struct atf_block *block, int result)
 {
-	struct atf_block *block;
-	struct sink_file *file;
-
-	sink->in_flight--;
-	if (tag & 1) {
-		int fd = (int)(tag >> 1);
-
-		if (is_transient(result))
-			result = fsync(fd) ? -errno : 0;
-		if (result < 0 && !sink->error)
-			sink->error = result;
-		close(fd);
-		sink->closing--;
-		return;
-	}
-	block = (struct atf_block *)(uintptr_t)tag;
-	file = &sink->files.items[block->fd];
-	file->in_flight--;
 	if (result > 0) {
 		block->bytes += result;
 		block->length -= (size_t)result;
 		block->offset += result;
-	} else if (result == -EINVAL && file->direct >= 0) {
+	}
+	if (is_transient(result))
+		result = 0; /* without the ring, then */
+	block_settle(sink, block, result < 0 && waits_for(sink, result) ? result : write_rest(sink, block));
+}
+
+static void fsync_complete(struct ada_sink *sink, int fd, int result)
+{
+	if (is_transient(result))
+		result = fsync(fd) ? -errno : 0;
+	if (result < 0 && !sink->error)
+		sink->error = result;
+	close(fd);
+	sink->closing--;
+}
+
+/* A completion is a batch (its address) or the fsync of a descriptor (odd). */
+static void complete(struct ada_sink *sink, uint64_t tag, int result)
+{
+	struct ada_batch *batch = (struct ada_batch *)(uintptr_t)tag;
+	struct sink_file *file;
+
+	sink->in_flight--;
+	if (tag & 1) {
+		fsync_complete(sink, (int)(tag >> 1), result);
+		return;
+	}
+	file = &sink->files.items[batch->blocks[0]->fd];
+	file->in_flight--;
+	if (result == -EINVAL && file->direct >= 0) {
 		close(file->direct); /* the disk asks for more alignment than ours: never again for this file */
 		file->direct = -2;
 		result = 0;
 	}
-	if (is_transient(result))
-		result = 0; /* without the ring, then */
-	block_finish(sink, block, result < 0 ? result : write_now(block));
+	for (unsigned i = 0; i < batch->count; i++)
+		block_complete(sink, batch->blocks[i], ada_batch_share(batch, i, &result));
+	free(batch);
 }
 
 static void reap(struct ada_sink *sink)
@@ -208,43 +339,81 @@ static int sink_reopen_file(struct atf_sink *atf, const char *path)
 	return open_with(of(atf), path, 0);
 }
 
+/* Only helps: where it fails, the write itself tells. */
+static void allocate_ahead(struct sink_file *file, int fd, off_t from, off_t end)
+{
+	if (end > file->allocated)
+		file->allocated = fallocate(fd, FALLOC_FL_KEEP_SIZE, from, ALLOCATE_STEP) ? end : from + ALLOCATE_STEP;
+}
+
 static int sink_write(struct atf_sink *atf, struct atf_block *block)
 {
 	struct ada_sink *sink = of(atf);
 	off_t end = block->offset + (off_t)block->length;
+	struct ada_batch *batch;
 	struct io_uring_sqe *entry;
 	struct sink_file *file;
 
+	if (ada_sink_troubled(sink))
+		return ada_array_push(&sink->trouble.held, block);
 	if (!sink->has_ring || block->length % ALIGNMENT || end < DIRECT_FROM) {
-		block_finish(sink, block, write_now(block));
+		block_settle(sink, block, write_rest(sink, block));
+		return 0;
+	}
+	file = &sink->files.items[block->fd];
+	if (file->batch && file->turn == sink->turn && ada_batch_goes_on(file->batch, block)) {
+		allocate_ahead(file, block->fd, block->offset, end);
+		ada_batch_add(file->batch, block);
+		return 0;
+	}
+	batch = malloc(sizeof *batch);
+	if (!batch) {
+		block_settle(sink, block, write_rest(sink, block));
 		return 0;
 	}
 	entry = next_entry(sink);
-	file = &sink->files.items[block->fd];
 	if (file->direct == -1)
 		open_direct(file, block->fd);
-	if (end > file->allocated) {
-		/* Only helps: where it fails, the write itself tells. */
-		if (!fallocate(block->fd, FALLOC_FL_KEEP_SIZE, block->offset, ALLOCATE_STEP))
-			file->allocated = block->offset + ALLOCATE_STEP;
-		else
-			file->allocated = end;
-	}
+	allocate_ahead(file, block->fd, block->offset, end);
+	ada_batch_begin(batch, entry, file->direct >= 0 ? file->direct : block->fd, block);
+	file->batch = batch;
+	file->turn = sink->turn;
 	file->in_flight++;
-	io_uring_prep_write(entry, file->direct >= 0 ? file->direct : block->fd, block->bytes, (unsigned)block->length,
-			    (uint64_t)block->offset);
-	io_uring_sqe_set_data64(entry, (uintptr_t)block);
 	return 0;
+}
+
+/* A wait from `since_ns` up to now. */
+static void note_wait(struct ada_sink *sink, uint64_t since_ns)
+{
+	uint64_t now = ada_clock_boottime_ns();
+
+	if (since_ns - sink->slow_from_ns > SLOW_NS) {
+		sink->slow_from_ns = since_ns;
+		sink->waited_ns = 0;
+	}
+	sink->waited_ns += now - since_ns;
+	sink->holds_up |= sink->waited_ns > SLOW_SHARE_NS;
 }
 
 static int sink_wait(struct atf_sink *atf, int fd)
 {
 	struct ada_sink *sink = of(atf);
 	unsigned before = sink->files.items[fd].in_flight;
+	uint64_t since_ns = ada_clock_boottime_ns();
 
+	if (sink->insists && held_retry(sink, fd, SIZE_MAX))
+		return 0;
+	if (!before && sink->trouble.held.count)
+		return -EAGAIN;
 	while (before && sink->files.items[fd].in_flight >= before)
 		reap_one(sink);
+	note_wait(sink, since_ns);
 	return 0;
+}
+
+static bool sink_later(struct atf_sink *atf, int error)
+{
+	return ada_sink_trouble(of(atf), error);
 }
 
 static int sink_close_file(struct atf_sink *atf, int fd, bool sync)
@@ -254,6 +423,7 @@ static int sink_close_file(struct atf_sink *atf, int fd, bool sync)
 	struct stat info;
 	int status;
 
+	look_at_packers(sink); /* they may have written the last of it: what is told of the disk then is up to date */
 	if (file->direct >= 0)
 		close(file->direct);
 	file->direct = -1;
@@ -293,7 +463,8 @@ int ada_sink_open(struct ada_sink **result, bool no_ring)
 	*result = sink;
 	if (!sink)
 		return -ENOMEM;
-	sink->atf = (struct atf_sink){ sink_open_file, sink_write, sink_wait, sink_close_file, sink_reopen_file, sink_take, sink_give };
+	sink->atf = (struct atf_sink){ sink_open_file,	 sink_write, sink_wait, sink_close_file,
+				       sink_reopen_file, sink_take,  sink_give, sink_later };
 	sink->has_ring = !no_ring && !io_uring_queue_init(RING_ENTRIES, &sink->ring, 0);
 	if (sink->has_ring)
 		io_uring_ring_dontfork(&sink->ring);
@@ -305,13 +476,57 @@ void ada_sink_use_arena(struct ada_sink *sink, struct ada_arena_writer *arena)
 	sink->arena = arena;
 }
 
+void ada_sink_use_packers(struct ada_sink *sink, struct ada_packers *packers)
+{
+	sink->packers = packers;
+}
+
+bool ada_sink_holds_up(const struct ada_sink *sink)
+{
+	return sink && sink->holds_up;
+}
+
 struct atf_sink *ada_sink_atf(struct ada_sink *sink)
 {
 	return &sink->atf;
 }
 
+void ada_sink_be_patient(struct ada_sink *sink)
+{
+	sink->patient = true;
+}
+
+bool ada_sink_troubled(const struct ada_sink *sink)
+{
+	return sink && sink->trouble.error && !sink->insists;
+}
+
+bool ada_sink_trouble(struct ada_sink *sink, int error)
+{
+	if (!sink || !waits_for(sink, error))
+		return false;
+	trouble_begin(sink, error);
+	return true;
+}
+
+void ada_sink_insist(struct ada_sink *sink, bool insists)
+{
+	if (!sink)
+		return;
+	sink->insists = insists;
+	ada_packers_insist(sink->packers, insists);
+}
+
+const struct ada_trouble *ada_sink_story(const struct ada_sink *sink)
+{
+	static const struct ada_trouble none;
+
+	return sink ? &sink->trouble : &none;
+}
+
 void ada_sink_poll(struct ada_sink *sink)
 {
+	look_at_packers(sink);
 	if (!sink->has_ring)
 		return;
 	submit(sink);
@@ -333,6 +548,9 @@ int ada_sink_close(struct ada_sink *sink)
 
 	while (sink->in_flight)
 		reap_one(sink);
+	ada_sink_insist(sink, true);
+	held_retry(sink, -1, SIZE_MAX);
+	ada_array_free(&sink->trouble.held);
 	status = sink->error;
 	if (sink->has_ring)
 		io_uring_queue_exit(&sink->ring);

@@ -119,16 +119,30 @@ static int await_stop(struct ada_hold *hold, struct ada_held *thread)
 		return ada_error_set(hold->error, -status, "thread %d can't be stopped: it waits in the kernel (vfork?)", thread->tid);
 	thread->stopped = !ptrace(PTRACE_GETREGS, thread->tid, 0, &thread->registers);
 	thread->gone = !thread->stopped;
+	if (!hold->still_ns)
+		hold->still_ns = ada_clock_boottime_ns();
 	return 0;
+}
+
+/* A single thread that isn't stopped yet runs, or would if it had a CPU: only several wait for one another. */
+static void limit_several(struct ada_hold *hold, uint64_t start_ns)
+{
+	if (hold->threads.count < 2 || hold->still_ns)
+		return;
+	hold->still_ns = start_ns;
+	if (hold->limit_ns && hold->deadline_ns > start_ns + hold->limit_ns)
+		hold->deadline_ns = start_ns + hold->limit_ns;
 }
 
 int ada_hold_all(struct ada_hold *hold)
 {
+	uint64_t start_ns = ada_clock_boottime_ns();
 	unsigned found;
 	int status;
 
 	do {
 		status = seize_new(hold, &found);
+		limit_several(hold, start_ns);
 		for (size_t i = 0; i < hold->threads.count && !status; i++)
 			if (!hold->threads.items[i].stopped && !hold->threads.items[i].gone)
 				status = await_stop(hold, &hold->threads.items[i]);

@@ -16,6 +16,8 @@ struct ada_hold {
 	pid_t pid;
 	ADA_ARRAY(struct ada_held) threads;
 	uint64_t deadline_ns;
+	uint64_t limit_ns; /* so long threads may stand still while others are awaited; 0: until the deadline */
+	uint64_t still_ns; /* filled in: since when threads have stood still; 0: none has */
 	struct ada_error *error;
 };
 

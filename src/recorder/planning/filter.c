@@ -1,45 +1,36 @@
 #include "recorder/planning/filter.h"
 #include <errno.h>
-#include <fnmatch.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
-#include "trigger/pattern.h"
-
-struct patterns {
-	ADA_ARRAY(struct ada_pattern) list;
-};
 
 struct ada_filter {
-	struct patterns functions, exclude;
+	struct ada_pattern_list functions, exclude;
+};
+struct ada_module_filter {
+	struct ada_pattern_list modules;
+	pthread_mutex_t lock; /* a pattern is for one thread at a time */
 };
 
-static int compile(struct ada_pattern *pattern, const char *option, const char *text, struct ada_error *error)
+static int compile(struct ada_pattern_list *list, const char *option, const char *text, struct ada_error *error)
 {
 	struct ada_error reason = { "" };
-	size_t offset;
 	int status;
 
 	if (!*text)
 		return ada_error_set(error, EINVAL, "--%s: an empty pattern matches nothing: write '*' for all functions", option);
-	status = ada_pattern_compile(pattern, text, false, &offset, &reason);
-	if (status == -EINVAL)
-		return ada_error_set(error, EINVAL, "--%s=%s: at character %zu: %s", option, text, offset + 1, reason.text);
-	return status ? ada_error_system(error, -status, "--%s=%s", option, text) : 0;
+	status = ada_pattern_list_add(list, text, &reason);
+	return status ? ada_error_set(error, -status, "--%s=%s: %s", option, text, reason.text) : 0;
 }
 
-static int compile_all(struct patterns *patterns, const char *option, const struct ada_strings *texts, struct ada_error *error)
+static int compile_all(struct ada_pattern_list *list, const char *option, const struct ada_strings *texts, struct ada_error *error)
 {
-	if (ada_array_reserve(&patterns->list, texts->count))
-		return ada_error_system(error, ENOMEM, "patterns");
-	for (size_t i = 0; i < texts->count; i++) {
-		int status = compile(&patterns->list.items[i], option, texts->items[i], error);
+	int status = 0;
 
-		if (status)
-			return status;
-		patterns->list.count++;
-	}
-	return 0;
+	for (size_t i = 0; i < texts->count && !status; i++)
+		status = compile(list, option, texts->items[i], error);
+	return status;
 }
 
 int ada_filter_open(struct ada_filter **result, const struct ada_strings *functions, const struct ada_strings *exclude,
@@ -64,50 +55,93 @@ int ada_filter_open(struct ada_filter **result, const struct ada_strings *functi
 	return status;
 }
 
-static bool any_matches(const struct patterns *patterns, const struct ada_names *names)
+int ada_filter_open_list(struct ada_filter **result, const char *option, const struct ada_strings *patterns, struct ada_error *error)
 {
-	for (size_t i = 0; i < patterns->list.count; i++)
-		if (ada_pattern_matches(&patterns->list.items[i], names))
-			return true;
-	return false;
+	struct ada_filter *filter = NULL;
+	int status;
+
+	*result = NULL;
+	if (!patterns->count)
+		return 0;
+	filter = calloc(1, sizeof *filter);
+	if (!filter)
+		return ada_error_system(error, ENOMEM, "patterns");
+	status = compile_all(&filter->functions, option, patterns, error);
+	if (status)
+		ada_filter_close(filter);
+	else
+		*result = filter;
+	return status;
 }
 
-bool ada_filter_passes(const struct ada_filter *filter, const char *mangled)
+bool ada_filter_passes(const struct ada_filter *filter, const char *mangled, const char *place)
 {
 	struct ada_names names;
 	bool passes;
 
 	if (!filter)
 		return true;
-	ada_names_open(&names, mangled);
-	passes = (!filter->functions.list.count || any_matches(&filter->functions, &names)) && !any_matches(&filter->exclude, &names);
+	ada_names_open(&names, mangled, place);
+	passes = (!filter->functions.items.count || ada_pattern_list_matches(&filter->functions, &names)) &&
+		 !ada_pattern_list_matches(&filter->exclude, &names);
 	ada_names_close(&names);
 	return passes;
 }
 
-static void patterns_free(struct patterns *patterns)
+const struct ada_pattern_list *ada_filter_patterns(const struct ada_filter *filter, int number)
 {
-	for (size_t i = 0; i < patterns->list.count; i++)
-		ada_pattern_free(&patterns->list.items[i]);
-	ada_array_free(&patterns->list);
+	return number ? &filter->exclude : &filter->functions;
 }
 
 void ada_filter_close(struct ada_filter *filter)
 {
 	if (!filter)
 		return;
-	patterns_free(&filter->functions);
-	patterns_free(&filter->exclude);
+	ada_pattern_list_free(&filter->functions);
+	ada_pattern_list_free(&filter->exclude);
 	free(filter);
 }
 
-bool ada_filter_module(const struct ada_strings *globs, const char *path)
+int ada_module_filter_open(struct ada_module_filter **result, const struct ada_strings *modules, struct ada_error *error)
 {
-	const char *last = strrchr(path, '/');
+	struct ada_module_filter *filter;
+	int status;
 
-	last = last ? last + 1 : path;
-	for (size_t i = 0; i < globs->count; i++)
-		if (!fnmatch(globs->items[i], path, 0) || !fnmatch(globs->items[i], last, 0))
-			return true;
-	return false;
+	*result = NULL;
+	if (!modules->count)
+		return 0;
+	filter = calloc(1, sizeof *filter);
+	if (!filter)
+		return ada_error_system(error, ENOMEM, "patterns");
+	pthread_mutex_init(&filter->lock, NULL);
+	status = compile_all(&filter->modules, "modules", modules, error);
+	if (status)
+		ada_module_filter_close(filter);
+	else
+		*result = filter;
+	return status;
+}
+
+bool ada_module_filter_means(struct ada_module_filter *filter, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	bool means = false;
+
+	if (!filter)
+		return false;
+	pthread_mutex_lock(&filter->lock);
+	for (size_t i = 0; i < filter->modules.items.count && !means; i++)
+		means = ada_pattern_fits(&filter->modules.items.items[i], path) ||
+			ada_pattern_fits(&filter->modules.items.items[i], slash ? slash + 1 : path);
+	pthread_mutex_unlock(&filter->lock);
+	return means;
+}
+
+void ada_module_filter_close(struct ada_module_filter *filter)
+{
+	if (!filter)
+		return;
+	ada_pattern_list_free(&filter->modules);
+	pthread_mutex_destroy(&filter->lock);
+	free(filter);
 }

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "abi/plan.h"
 #include "abi/wire.h"
 #include "base/array.h"
 #include "recorder/planning/symbols.h"
+#include "trigger/pattern.h"
 
 struct entry {
 	char *path;
@@ -49,13 +51,14 @@ static bool filter_get(const struct ada_planned *planned, uint32_t bit)
 }
 
 /* Makes the bitmap of a plan reply. Hooks that serve the agent itself are never filtered out. */
-static int filter_make(struct ada_planned *planned, const struct ada_filter *filter)
+static int filter_make(struct ada_planned *planned, const char *path, const struct ada_filter *filter)
 {
 	const struct ada_plan_header *header = ada_plan_header(planned->plan);
 	uint64_t bits = (uint64_t)header->hook_count + header->import_count;
 	const struct ada_plan_function *functions;
 	const struct ada_plan_import *imports;
 	const struct ada_plan_hook *hooks;
+	char place[ADA_PLACE_TEXT];
 
 	if (bits > ADA_FILTER_BYTES_MAX * 8ull)
 		return ada_error_set(&planned->error, E2BIG, "has too many functions to filter them by name");
@@ -68,13 +71,54 @@ static int filter_make(struct ada_planned *planned, const struct ada_filter *fil
 	for (uint32_t i = 0; i < header->hook_count; i++) {
 		const struct ada_plan_function *function = &functions[hooks[i].function];
 
-		if ((function->flags & ADA_FUNCTION_INTERCEPT) || ada_filter_passes(filter, ada_plan_string(planned->plan, function->name)))
+		bool agents = (function->flags & ADA_FUNCTION_INTERCEPT) && !(function->flags & ADA_FUNCTION_OBJECTS);
+
+		ada_place_text(place, path, function->address);
+		if (agents || ada_filter_passes(filter, ada_plan_string(planned->plan, function->name), place))
 			filter_set(planned, i);
 	}
 	imports = ada_plan_imports(planned->plan);
 	for (uint32_t i = 0; i < header->import_count; i++)
-		if (ada_filter_passes(filter, ada_plan_string(planned->plan, imports[i].name)))
+		if (ada_filter_passes(filter, ada_plan_string(planned->plan, imports[i].name), ""))
 			filter_set(planned, header->hook_count + i);
+	return 0;
+}
+
+/* glibc's, and before 2.34 its threads': there nearly all threads wait, whoever calls. */
+static bool is_libc(const char *path)
+{
+	static const char *const names[] = { "libc.so.", "libc-2.", "libpthread.so.", "libpthread-2." };
+	const char *last = strrchr(path, '/');
+
+	last = last ? last + 1 : path;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strncmp(last, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* A hook that lies in the dead bytes of another one would need that one, too. */
+static int objects_find(struct ada_planned *planned, const struct ada_filter *filter)
+{
+	const struct ada_plan_header *header = ada_plan_header(planned->plan);
+	const struct ada_plan_function *functions = ada_plan_functions(planned->plan);
+	const struct ada_plan_hook *hooks = ada_plan_hooks(planned->plan);
+
+	if (header->flags & ADA_PLAN_DECODED) {
+		planned->objects = calloc(header->hook_count / 8 + 1, 1);
+		if (!planned->objects)
+			return ada_error_system(&planned->error, ENOMEM, "hooks");
+	}
+	for (uint32_t i = 0; i < header->function_count; i++) {
+		const struct ada_plan_function *function = &functions[i];
+
+		if (!(function->flags & ADA_FUNCTION_OBJECTS) ||
+		    !ada_filter_passes(filter, ada_plan_string(planned->plan, function->name), ""))
+			continue;
+		planned->has_objects = true;
+		if (planned->objects && function->hook < header->hook_count && !hooks[function->hook].host)
+			planned->objects[function->hook / 8] |= (uint8_t)(1u << function->hook % 8);
+	}
 	return 0;
 }
 
@@ -104,27 +148,24 @@ static void plan_make(struct ada_plans *plans, struct entry *entry)
 {
 	struct ada_planned *planned = &entry->planned;
 	struct ada_plan_options options = { .decode = entry->decode };
+	int status;
 
 	if (ada_plan_open(&planned->plan, entry->path, &options, &planned->error)) {
 		planned->plan = NULL;
 		return;
 	}
 	planned->names = ada_symbols_text(planned->plan, &planned->names_bytes);
-	if (!entry->decode)
-		return;
-	if (plans->filter) {
-		int status;
-
-		pthread_mutex_lock(&plans->filter_lock);
-		status = filter_make(planned, plans->filter);
-		pthread_mutex_unlock(&plans->filter_lock);
-		if (status) {
-			ada_plan_close(planned->plan);
-			planned->plan = NULL;
-			return;
-		}
+	pthread_mutex_lock(&plans->filter_lock);
+	status = is_libc(entry->path) ? objects_find(planned, plans->filter) : 0;
+	if (!status && entry->decode && plans->filter)
+		status = filter_make(planned, entry->path, plans->filter);
+	pthread_mutex_unlock(&plans->filter_lock);
+	if (status) {
+		ada_plan_close(planned->plan);
+		planned->plan = NULL;
+	} else if (entry->decode) {
+		count_functions(planned);
 	}
-	count_functions(planned);
 }
 
 static struct entry *plan_find(struct ada_plans *plans, const char *path, const struct stat *info, bool decode)
@@ -176,6 +217,23 @@ const struct ada_planned *ada_plans_get(struct ada_plans *plans, const char *pat
 	return &entry->planned;
 }
 
+const struct ada_plan *ada_plans_at(struct ada_plans *plans, size_t number, const char **path)
+{
+	const struct ada_plan *plan = NULL;
+
+	pthread_mutex_lock(&plans->lock);
+	for (size_t i = 0; i < plans->entries.count && !plan; i++) {
+		const struct entry *entry = plans->entries.items[i];
+
+		if (!entry->ready || !entry->decode || !entry->planned.plan || number--)
+			continue;
+		plan = entry->planned.plan;
+		*path = entry->path;
+	}
+	pthread_mutex_unlock(&plans->lock);
+	return plan;
+}
+
 void ada_plans_close(struct ada_plans *plans)
 {
 	if (!plans)
@@ -186,6 +244,7 @@ void ada_plans_close(struct ada_plans *plans)
 		if (entry->planned.plan)
 			ada_plan_close(entry->planned.plan);
 		free(entry->planned.filter);
+		free(entry->planned.objects);
 		free(entry->planned.names);
 		free(entry->path);
 		free(entry);

@@ -77,6 +77,8 @@ int ada_symbols_write(const char *path, const char *text, size_t text_bytes, con
 		status = ada_file_write_all(fd, text, text_bytes);
 	if (fd >= 0 && close(fd) && !status)
 		status = -errno;
+	if (status && fd >= 0)
+		unlink(path); /* the disk is full: none rather than half of them */
 	*checksum = libdeflate_crc32(0, head, head_bytes);
 	if (text)
 		*checksum = libdeflate_crc32(*checksum, text, text_bytes);

@@ -7,7 +7,10 @@
 #include "recorder/policy/policy_state.h"
 #include "recorder/state/state.h"
 
-static const char *const defaults[] = { "crash", "manual" };
+static const struct {
+	const char *text;
+	enum ada_rule_kind kind;
+} defaults[] = { { "crash", ADA_RULE_CRASH }, { "manual", ADA_RULE_MANUAL } };
 
 struct warned {
 	const char *text;
@@ -145,30 +148,59 @@ static void set_rolls(struct ada_policy *policy, const struct ada_trace_options 
 		policy->rolls.post_events = ADA_ROLL_EVENTS_DEFAULT;
 }
 
+/* No one else knows of the policy yet. */
+static int rule_open(struct ada_policy *policy, const char *origin, const char *text, struct ada_error *error)
+{
+	struct ada_error reason = { "" };
+	struct ada_policy_rule *rule;
+	int status = rule_make(policy, &rule, text, NULL, &reason);
+
+	if (status)
+		return ada_error_set(error, -status, "%s '%s': %s", origin, text, reason.text);
+	if (!rule_enter(policy, rule))
+		return 0;
+	rule_free(rule);
+	return ada_error_system(error, ENOMEM, "policy");
+}
+
+static bool has_kind(const struct ada_policy *policy, enum ada_rule_kind kind)
+{
+	for (size_t i = 0; i < policy->rules.count; i++)
+		if (policy->rules.items[i]->trigger->kind == kind)
+			return true;
+	return false;
+}
+
+/* Behind those that were given: a crash or a mark by hand is nothing that anyone wants to miss because of another rule. Where no slot is
+ * left they stay out. */
+static int open_defaults(struct ada_policy *policy, struct ada_error *error)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < sizeof defaults / sizeof *defaults && !status && policy->rules.count < ADA_RULES_MAX; i++)
+		if (!has_kind(policy, defaults[i].kind))
+			status = rule_open(policy, "--trigger", defaults[i].text, error);
+	return status;
+}
+
 static int open_rules(struct ada_policy *policy, const struct ada_trace_options *options, struct ada_error *error)
 {
-	size_t given = options->triggers.count, count = given ? given : sizeof defaults / sizeof *defaults;
+	size_t given = options->triggers.count;
+	int status = 0;
 
-	if (count > ADA_RULES_MAX)
+	if (given > ADA_RULES_MAX)
 		return ada_error_set(error, EINVAL, "%s: %zu rules, of at most %u: one rule can name several functions: symbol=a,b,c",
 				     options->trigger_origins.count > ADA_RULES_MAX ? options->trigger_origins.items[ADA_RULES_MAX] :
 										      "--trigger",
-				     count, ADA_RULES_MAX);
-	for (size_t i = 0; i < count; i++) {
-		struct ada_error reason = { "" };
-		struct ada_policy_rule *rule;
-		int status = rule_make(policy, &rule, given ? options->triggers.items[i] : defaults[i], NULL, &reason);
-
-		if (status)
-			return ada_error_set(error, -status, "%s '%s': %s",
-					     i < options->trigger_origins.count ? options->trigger_origins.items[i] : "--trigger",
-					     given ? options->triggers.items[i] : defaults[i], reason.text);
-		if (rule_enter(policy, rule)) {
-			rule_free(rule);
-			return ada_error_system(error, ENOMEM, "policy");
-		}
-	}
-	return version_enter(policy) ? ada_error_system(error, ENOMEM, "policy") : 0;
+				     given, ADA_RULES_MAX);
+	for (size_t i = 0; i < given && !status; i++)
+		status = rule_open(policy, i < options->trigger_origins.count ? options->trigger_origins.items[i] : "--trigger",
+				   options->triggers.items[i], error);
+	if (!status && !options->no_default_triggers)
+		status = open_defaults(policy, error);
+	if (!status && version_enter(policy))
+		status = ada_error_system(error, ENOMEM, "policy");
+	return status;
 }
 
 int ada_policy_open(struct ada_policy **result, const struct ada_trace_options *options, double ticks_per_ns, struct ada_error *error)
@@ -211,6 +243,7 @@ void ada_policy_close(struct ada_policy *policy)
 	ada_array_free(&policy->rules);
 	ada_array_free(&policy->hashes);
 	ada_array_free(&policy->masks);
+	ada_array_free(&policy->objects);
 	pthread_mutex_destroy(&policy->late);
 	pthread_mutex_destroy(&policy->change);
 	pthread_mutex_destroy(&policy->lock);

@@ -26,7 +26,12 @@ uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provi
 			   const struct ada_plan *plan);
 /* Does any rule name a function of this plan (names suffice)? Then the module is planned in full, and these functions are
  * hooked though it isn't traced. */
-bool ada_policy_names(struct ada_policy *policy, const struct ada_plan *plan);
+bool ada_policy_names(struct ada_policy *policy, const struct ada_plan *plan, const char *path);
+/* Does a rule in force name this function of it? -EAGAIN: the policy is being changed. */
+int ada_policy_names_function(struct ada_policy *policy, const struct ada_plan *plan, uint32_t function);
+/* Keeps late patches out, without waiting. False: one is under way. */
+bool ada_policy_late_hold(struct ada_policy *policy);
+void ada_policy_late_release(struct ada_policy *policy);
 /* Bit by hook number of a decoded plan: hooks of functions that rules name. malloc'ed; NULL: none or no memory. */
 uint8_t *ada_policy_hooks(struct ada_policy *policy, const struct ada_plan *plan, uint32_t *bytes);
 /* Notes what the agent is told to hook of a module: bits by hook number of a decoded plan; NULL: all. */

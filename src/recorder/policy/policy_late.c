@@ -95,7 +95,7 @@ static bool prepare(struct ada_policy *policy, const struct place *place, const 
 
 	if (!module || (module->plan && (!module->hooked || module->plan != planned->plan)))
 		return false;
-	if (ada_policy_image(policy, planned->plan) != module->image) {
+	if (ada_policy_image(policy, planned->plan, place->path) != module->image) {
 		ada_policy_tell(warning, "process %d: %s was replaced: what rules name in it is not hooked", place->tables->provider->pid,
 				place->path);
 		return false;
@@ -288,4 +288,14 @@ uint8_t *ada_policy_late_hooks(struct ada_policy *policy, struct ada_provider *p
 	}
 	pthread_mutex_unlock(&policy->change);
 	return hooks;
+}
+
+bool ada_policy_late_hold(struct ada_policy *policy)
+{
+	return !pthread_mutex_trylock(&policy->late);
+}
+
+void ada_policy_late_release(struct ada_policy *policy)
+{
+	pthread_mutex_unlock(&policy->late);
 }

@@ -55,12 +55,14 @@ static int match(struct ada_policy *policy, struct ada_policy_image *image, stru
 		status = ada_array_push(&image->matches, (struct ada_policy_match){ .rule = rules[i] });
 	for (uint32_t i = 0; i < function_count && !status; i++) {
 		const char *name = ada_plan_string(plan, functions[i].name);
+		char place[ADA_PLACE_TEXT];
 		struct ada_names names;
 		bool literal;
 
-		if (!*name || !any_may_fit(rules, count, name))
+		if (!any_may_fit(rules, count, name))
 			continue;
-		ada_names_open(&names, name);
+		ada_place_text(place, image->path ? image->path : "", functions[i].address);
+		ada_names_open(&names, name, place);
 		for (size_t j = 0; j < count && !status; j++) {
 			if (!rule_fits(rules[j], &names, &literal))
 				continue;
@@ -103,14 +105,21 @@ static void image_free(struct ada_policy_image *image)
 	free(image);
 }
 
-struct ada_policy_image *ada_policy_image(struct ada_policy *policy, const struct ada_plan *plan)
+static struct ada_policy_image *known_image(const struct ada_policy *policy, const struct ada_plan *plan)
 {
-	struct ada_policy_image *image;
-
 	for (size_t i = 0; i < policy->images.count; i++)
 		for (size_t j = 0; j < policy->images.items[i]->plans.count; j++)
 			if (policy->images.items[i]->plans.items[j] == plan)
 				return policy->images.items[i];
+	return NULL;
+}
+
+struct ada_policy_image *ada_policy_image(struct ada_policy *policy, const struct ada_plan *plan, const char *path)
+{
+	struct ada_policy_image *image = known_image(policy, plan);
+
+	if (image)
+		return image;
 	for (size_t i = 0; i < policy->images.count; i++) {
 		image = policy->images.items[i];
 		if (same_functions(image->plans.items[0], plan))
@@ -119,6 +128,7 @@ struct ada_policy_image *ada_policy_image(struct ada_policy *policy, const struc
 	image = calloc(1, sizeof *image);
 	if (!image)
 		return NULL;
+	image->path = path ? strdup(path) : NULL;
 	if (ada_array_push(&image->plans, plan) || match_all(policy, image) || ada_array_push(&policy->images, image)) {
 		image_free(image);
 		return NULL;
@@ -212,4 +222,19 @@ uint32_t ada_policy_hook_bits(const struct ada_policy_image *image, const struct
 				count += set_hook(plan, function->hook, bits);
 		}
 	return count;
+}
+
+int ada_policy_names_function(struct ada_policy *policy, const struct ada_plan *plan, uint32_t function)
+{
+	const struct ada_policy_image *image;
+	bool named = false;
+
+	if (pthread_mutex_trylock(&policy->change))
+		return -EAGAIN;
+	image = known_image(policy, plan);
+	for (size_t i = 0; image && i < image->matches.count && !named; i++)
+		for (size_t j = 0; j < image->matches.items[i].functions.count && !named; j++)
+			named = (image->matches.items[i].functions.items[j] & ~ADA_POLICY_LITERAL) == function;
+	pthread_mutex_unlock(&policy->change);
+	return named;
 }

@@ -86,6 +86,19 @@ static int inherit(struct ada_policy_tables *tables, const struct ada_policy_tab
 	return 0;
 }
 
+/* A fork's child that took its segment itself has begun with its parent's rules, and may have counted by now. The state says whose it is; a
+ * lie costs the liar its counts. */
+static void keep_states(const struct ada_policy *policy, struct ada_policy_tables *tables)
+{
+	for (uint32_t slot = 0; slot < ADA_RULES_MAX; slot++) {
+		const struct ada_policy_rule *rule = ada_policy_in_slot(policy, slot);
+		const struct ada_rule_state *state = ada_policy_state(tables->provider->segment.policy, slot);
+
+		if (rule && __atomic_load_n(&state->incarnation, __ATOMIC_ACQUIRE) == rule->incarnation)
+			tables->incarnations[slot] = rule->incarnation;
+	}
+}
+
 int ada_policy_provider(struct ada_policy *policy, struct ada_provider *provider, const struct ada_provider *parent)
 {
 	struct ada_policy_tables *tables = calloc(1, sizeof *tables);
@@ -101,6 +114,8 @@ int ada_policy_provider(struct ada_policy *policy, struct ada_provider *provider
 	if (!status) {
 		pthread_mutex_lock(&provider->lock);
 		ada_policy_check_inherited(tables);
+		if (provider->ready && provider->mapped)
+			keep_states(policy, tables);
 		status = !provider->mapped ? -ESRCH : ada_policy_room(tables, tables->functions) ?: ada_policy_compile(policy, tables);
 		if (!status) { /* before it can leave */
 			pthread_mutex_lock(&policy->lock);
@@ -172,12 +187,10 @@ uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provi
 
 	pthread_mutex_lock(&policy->change);
 	tables = ada_policy_tables_of(policy, provider);
-	module.image = tables ? ada_policy_image(policy, plan) : NULL;
+	module.image = tables ? ada_policy_image(policy, plan, path) : NULL;
 	if (module.image) {
 		int status;
 
-		if (!module.image->path)
-			module.image->path = strdup(path);
 		pthread_mutex_lock(&provider->lock);
 		status = provider->mapped ? module_enter(policy, tables, &module, ada_plan_header(plan)->function_count) : -ESRCH;
 		pthread_mutex_unlock(&provider->lock);
@@ -189,13 +202,13 @@ uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provi
 	return base;
 }
 
-bool ada_policy_names(struct ada_policy *policy, const struct ada_plan *plan)
+bool ada_policy_names(struct ada_policy *policy, const struct ada_plan *plan, const char *path)
 {
 	bool named = false;
 	const struct ada_policy_image *image;
 
 	pthread_mutex_lock(&policy->change);
-	image = ada_policy_image(policy, plan);
+	image = ada_policy_image(policy, plan, path);
 	for (size_t i = 0; image && i < image->matches.count && !named; i++)
 		for (size_t j = 0; j < image->matches.items[i].functions.count && !named; j++) {
 			uint32_t function = image->matches.items[i].functions.items[j] & ~ADA_POLICY_LITERAL;
@@ -214,7 +227,7 @@ uint8_t *ada_policy_hooks(struct ada_policy *policy, const struct ada_plan *plan
 
 	*bytes = (ada_plan_header(plan)->hook_count + 7) / 8;
 	pthread_mutex_lock(&policy->change);
-	image = bits ? ada_policy_image(policy, plan) : NULL;
+	image = bits ? ada_policy_image(policy, plan, NULL) : NULL;
 	if (image) {
 		count = ada_policy_hook_bits(image, plan, bits);
 		ada_policy_warn_refused(image, plan, NULL);

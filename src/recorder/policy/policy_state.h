@@ -88,7 +88,8 @@ struct ada_policy {
 	uint32_t freed[ADA_RULES_MAX]; /* version that freed the slot; 0: never used */
 	ADA_ARRAY(struct ada_policy_image *) images;
 	ADA_ARRAY(struct ada_policy_tables *) tables;
-	ADA_ARRAY(uint64_t) masks; /* scratch: by function number */
+	ADA_ARRAY(uint64_t) masks;  /* scratch: by function number */
+	ADA_ARRAY(uint8_t) objects; /* scratch: flags that the plans say, by function number */
 	struct ada_policy_cost cost;
 };
 
@@ -118,7 +119,8 @@ void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *ru
 void ada_policy_check_inherited(struct ada_policy_tables *tables);
 
 /* policy_match.c, under `change` */
-struct ada_policy_image *ada_policy_image(struct ada_policy *policy, const struct ada_plan *plan); /* NULL: no memory */
+/* `path`: of the file, which names what has no name in it; NULL: known from before. NULL: no memory. */
+struct ada_policy_image *ada_policy_image(struct ada_policy *policy, const struct ada_plan *plan, const char *path);
 void ada_policy_images_free(struct ada_policy *policy);
 /* A new rule, over all images; or one that goes. */
 int ada_policy_match_rule(struct ada_policy *policy, struct ada_policy_rule *rule);

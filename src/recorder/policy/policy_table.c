@@ -129,8 +129,16 @@ static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tabl
 	return 0;
 }
 
+/* What the module's plan says of its functions, and which rules name them. */
 static void masks_add(struct ada_policy *policy, const struct ada_policy_module *module)
 {
+	const struct ada_plan *plan = module->image->plans.items[0];
+	const struct ada_plan_function *functions = ada_plan_functions(plan);
+
+	for (uint32_t i = 0; module->base && i < ada_plan_header(plan)->function_count; i++)
+		if (functions[i].flags & ADA_FUNCTION_OBJECTS)
+			policy->objects.items[module->base + i] = (uint8_t)((functions[i].flags & ADA_FUNCTION_OBJECTS) /
+									    ADA_POLICY_OF_PLAN);
 	for (size_t i = 0; module->base && i < module->image->matches.count; i++) {
 		const struct ada_policy_match *match = &module->image->matches.items[i];
 
@@ -139,12 +147,15 @@ static void masks_add(struct ada_policy *policy, const struct ada_policy_module 
 	}
 }
 
-static int masks_begin(struct ada_policy *policy, uint32_t functions)
+/* Scratch for numbers up to `to`, of which those from `from` on hold nothing. */
+static int masks_begin(struct ada_policy *policy, uint32_t from, uint32_t to)
 {
-	policy->masks.count = 0;
-	if (ada_array_reserve(&policy->masks, functions + 1))
+	policy->masks.count = policy->objects.count = 0;
+	if (ada_array_reserve(&policy->masks, to + 1) || ada_array_reserve(&policy->objects, to + 1))
 		return -ENOMEM;
-	policy->masks.count = functions + 1;
+	policy->masks.count = policy->objects.count = to + 1;
+	memset(policy->masks.items + from, 0, (to - from + 1) * sizeof *policy->masks.items);
+	memset(policy->objects.items + from, 0, (to - from + 1) * sizeof *policy->objects.items);
 	return 0;
 }
 
@@ -190,7 +201,7 @@ static void write_functions(const struct ada_policy *policy, struct ada_policy_t
 			last = mask;
 		}
 		PUT(&classes_of(table)[number], (uint16_t) class);
-		PUT(&flags_of(table)[number], flags);
+		PUT(&flags_of(table)[number], (uint8_t)(flags | policy->objects.items[number]));
 	}
 }
 
@@ -267,11 +278,10 @@ int ada_policy_compile(struct ada_policy *policy, struct ada_policy_tables *tabl
 	struct ada_table classes = { 0 };
 	uint32_t class_count = 1;
 	uint64_t start_ns = ada_clock_boottime_ns();
-	int status = masks_begin(policy, tables->functions);
+	int status = masks_begin(policy, 0, tables->functions);
 
 	if (status)
 		return status;
-	memset(policy->masks.items, 0, policy->masks.count * sizeof *policy->masks.items);
 	for (size_t i = 0; i < tables->modules.count; i++)
 		masks_add(policy, &tables->modules.items[i]);
 	status = classes_add(policy, 1, tables->functions, &classes, &class_count) ?:
@@ -308,10 +318,9 @@ int ada_policy_extend(struct ada_policy *policy, struct ada_policy_tables *table
 	if (rules_changed || tables->stale)
 		return ada_policy_compile(policy, tables);
 	start_ns = ada_clock_boottime_ns();
-	status = masks_begin(policy, to);
+	status = masks_begin(policy, from, to);
 	if (status)
 		return status;
-	memset(policy->masks.items + from, 0, (to - from + 1) * sizeof *policy->masks.items);
 	masks_add(policy, module);
 	status = classes_add(policy, from, to, &tables->classes, &tables->class_count) ?:
 			 room_classes(tables, tables->current, tables->class_count);

@@ -54,9 +54,12 @@ static void offer_names(struct ada_nearest *nearest, const struct ada_policy_tab
 		const struct ada_plan_function *functions = ada_plan_functions(plan);
 
 		for (uint32_t j = 0; j < ada_plan_header(plan)->function_count; j++) {
+			const char *name = ada_plan_string(plan, functions[j].name);
 			struct ada_names names;
 
-			ada_names_open(&names, ada_plan_string(plan, functions[j].name));
+			if (!*name)
+				continue;
+			ada_names_open(&names, name, NULL);
 			ada_nearest_offer(nearest, names.bare ? names.bare : names.demangled ? names.demangled : names.mangled);
 			ada_names_close(&names);
 		}

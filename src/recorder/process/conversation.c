@@ -1,7 +1,6 @@
-/* One conversation with an agent (order of messages: abi/wire.h). Whatever is not as it should be ends it: the agent then
- * disables itself, and the program goes on untraced. */
+/* One conversation with an agent (order of messages: abi/wire.h; what HELLO brings about: greet.c). Whatever is not as it should be ends it:
+ * the agent then disables itself, and the program goes on untraced. */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,18 +10,16 @@
 #include <sys/time.h>
 #include <unistd.h>
 #include "base/file.h"
-#include "recorder/host/process.h"
 #include "recorder/host/say.h"
 #include "recorder/planning/symbols.h"
 #include "recorder/policy/policy.h"
-#include "recorder/process/grower.h"
-#include "recorder/process/heir.h"
-#include "recorder/process/life.h"
 #include "recorder/process/server.h"
 #include "recorder/process/stock.h"
+#include "recorder/process/talk.h"
 #include "recorder/state/provider.h"
 
 #define STRANGER_SECONDS 1
+#define PEER_PIDFD 77 /* SO_PEERPIDFD, which Debian 12's headers don't have yet */
 
 union message {
 	struct ada_message head;
@@ -31,15 +28,6 @@ union message {
 	struct ada_applied applied;
 	struct ada_unload unload;
 	struct ada_failed failed;
-};
-
-struct talk {
-	struct ada_recorder *recorder;
-	struct ada_provider *provider;
-	int socket;
-	pid_t pid;		/* the peer's, as the kernel says */
-	bool start, fork, late; /* of a program, whose first modules are told of; of a fork's child; of a late patch */
-	uint32_t version;	/* of the policy when it began */
 };
 
 /* 0, or < 0: closed, silent for too long, or no message of ours. */
@@ -68,147 +56,6 @@ static int receive(int socket, union message *message)
 	return type < sizeof sizes && sizes[type] == got ? 0 : -EPROTO;
 }
 
-static int reply(int socket, const void *first, size_t first_bytes, const void *second, size_t second_bytes, int fd)
-{
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec parts[] = { { (void *)first, first_bytes }, { (void *)second, second_bytes } };
-	struct msghdr message = { .msg_iov = parts, .msg_iovlen = second_bytes ? 2 : 1 };
-	ssize_t sent;
-
-	if (fd >= 0) {
-		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
-		message.msg_control = &control;
-		message.msg_controllen = sizeof control;
-	}
-	while ((sent = sendmsg(socket, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR)
-		;
-	return sent == (ssize_t)(first_bytes + second_bytes) ? 0 : -EPROTO;
-}
-
-static int welcome(struct talk *talk, int agent_fd)
-{
-	struct ada_welcome message = { .head = { ADA_MESSAGE_WELCOME, sizeof message }, .wire_version = ADA_WIRE_VERSION };
-
-	if (talk->provider) {
-		message.flags = ADA_WELCOME_RECORD | (talk->recorder->options->follow ? ADA_WELCOME_FOLLOW : 0);
-		message.shm_bytes = talk->provider->segment.total_bytes;
-	} else if (talk->fork && talk->recorder->options->follow) {
-		message.flags = ADA_WELCOME_FOLLOW; /* no room for a segment, now */
-	}
-	return reply(talk->socket, &message, sizeof message, NULL, 0, agent_fd);
-}
-
-/* Sends, first of all, the page that the agent looks at while it waits for us. A fork's child has the page from its parent. */
-static void present(const struct talk *talk)
-{
-	static const struct ada_message message = { ADA_MESSAGE_PRESENCE, sizeof message };
-
-	/* An agent that has given up by now gets neither this nor the answer; what the agent has said instead is still to be heard. */
-	reply(talk->socket, &message, sizeof message, NULL, 0, talk->recorder->presence.fd);
-}
-
-/* The parent of a program that a vfork's or posix_spawn's child became; 0 where that parent isn't traced. */
-static pid_t traced_parent(const struct talk *talk)
-{
-	pid_t parent = ada_process_parent(talk->pid);
-
-	return ada_provider_of(talk->recorder, parent) ? parent : 0;
-}
-
-/* Which image of the parent: the parent may have become another program since it forked. */
-static struct ada_provider *parent_of(struct ada_recorder *recorder, const struct ada_hello *hello)
-{
-	struct ada_provider *parent = hello->provider == ADA_NONE ? NULL : ada_provider_at(recorder, hello->provider);
-
-	if (parent && parent->pid == (pid_t)hello->parent_pid)
-		return parent;
-	return ada_provider_of(recorder, (pid_t)hello->parent_pid);
-}
-
-/* Sends the agent's own file, for what the peer executes. */
-static int hand_over(struct talk *talk)
-{
-	int fd = talk->recorder->options->follow ? open(talk->recorder->agent, O_RDONLY | O_CLOEXEC) : -1;
-	int status = welcome(talk, fd);
-
-	if (fd >= 0)
-		close(fd);
-	return status;
-}
-
-static int greet(struct talk *talk, const struct ada_hello *hello)
-{
-	struct ada_recorder *recorder = talk->recorder;
-	struct ada_provider *known = ada_provider_of(recorder, talk->pid), *last = known, *parent = NULL;
-	struct ada_error error = { "" };
-	int agent_fd = -1;
-	bool main_program;
-	int status;
-
-	if (hello->wire_version != ADA_WIRE_VERSION) {
-		ada_recorder_note_unrecorded(recorder, talk->pid, NULL, "its agent is of another version of ada");
-		return welcome(talk, -1);
-	}
-	if (hello->kind == ADA_HELLO_AGENT)
-		return hand_over(talk);
-	if (hello->kind == ADA_HELLO_START)
-		ada_heirs_heard(recorder, hello, talk->pid);
-	if (hello->kind == ADA_HELLO_RESUME) {
-		talk->provider = known;
-		return known ? welcome(talk, -1) : -EPROTO;
-	}
-	if (hello->kind == ADA_HELLO_FORK) {
-		parent = parent_of(recorder, hello);
-		if (!parent) {
-			ada_recorder_note_unrecorded(recorder, talk->pid, NULL, "the process that forked it is not known");
-			return -EPROTO;
-		}
-	} else if (hello->kind != ADA_HELLO_START) {
-		return -EPROTO;
-	}
-	if (known && ada_provider_gone(known))
-		known = NULL;		     /* another process, which had this pid before */
-	pthread_mutex_lock(&recorder->lock); /* held until the spawned program's pid is noted */
-	main_program = talk->pid == recorder->main_pid;
-	recorder->main_heard |= main_program;
-	pthread_mutex_unlock(&recorder->lock);
-	if (!recorder->options->follow && !main_program)
-		return welcome(talk, -1);
-	if (known && !parent)
-		ada_provider_note_replaced(known);
-	talk->start = !parent;
-	talk->fork = parent;
-	if (talk->start)
-		present(talk);
-	if (ada_provider_start(&talk->provider, recorder, talk->pid, (pid_t)hello->thread_id,
-			       parent ? parent->pid :
-			       known  ? known->parent_pid :
-					traced_parent(talk),
-			       parent, &agent_fd, &error)) {
-		ada_recorder_note_unrecorded(recorder, talk->pid, NULL, error.text);
-		talk->provider = NULL;
-	} else if (last && !parent && __atomic_load_n(&last->replaced, __ATOMIC_ACQUIRE)) {
-		__atomic_store_n(&last->continued, true, __ATOMIC_RELAXED);
-	}
-	/* Before the agent has the segment. Without memory for the tables the process is recorded, but no rule marks. */
-	if (talk->provider && ada_policy_provider(recorder->policy, talk->provider, parent))
-		ada_say("ada: process %d: no memory for the marking policy: nothing will be marked\n", talk->pid);
-	status = welcome(talk, agent_fd);
-	if (talk->provider && parent)
-		ada_provider_settle(talk->provider, parent);
-	/* Behind the answer: each of them may take the CPU from this thread, and a process waits for that. */
-	ada_grower_wake(recorder); /* now, not when the main thread comes by: the program is about to run */
-	ada_recorder_wake(recorder);
-	ada_stock_refill(recorder->stock, talk->fork);
-	if (agent_fd >= 0)
-		close(agent_fd);
-	return status;
-}
-
 /* A copy of entry `id` of the module table that can't change any more. */
 static bool read_module(struct ada_provider *provider, uint32_t id, struct ada_shm_module *module)
 {
@@ -227,7 +74,7 @@ static bool read_module(struct ada_provider *provider, uint32_t id, struct ada_s
 }
 
 /* Where the recorder finds the file: the program may have another root, and a relative name is relative to the program. */
-static int module_path(const struct talk *talk, const struct ada_shm_module *module, char *path)
+static int module_path(const struct ada_talk *talk, const struct ada_shm_module *module, char *path)
 {
 	char directory[PATH_MAX], link[40];
 	struct stat here, there;
@@ -281,15 +128,21 @@ static void remember(struct ada_provider *provider, uint32_t id, const struct ad
 	__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE);
 }
 
-/* Which plan the module gets, and why: traced, hooked where triggers name its functions, or only its names. */
-static const struct ada_plan *choose_plan(const struct talk *talk, const struct ada_shm_module *module, const char *path, bool traced,
+/* The functions of libc that threads wait in are library calls as others, but hooked in libc, for all callers (abi/object.h). */
+static bool wants_objects(const struct ada_talk *talk, const struct ada_planned *planned)
+{
+	return talk->recorder->options->libcalls && planned->has_objects;
+}
+
+/* Which plan the module gets, and why: traced, hooked where triggers name its functions or threads wait in them, or only its names. */
+static const struct ada_plan *choose_plan(const struct ada_talk *talk, const struct ada_shm_module *module, const char *path, bool traced,
 					  struct ada_module_state *state)
 {
 	const struct ada_plan *plan;
 
 	state->planned = ada_plans_get(talk->recorder->plans, path, traced);
 	plan = state->planned ? state->planned->plan : NULL;
-	if (plan && !traced && ada_policy_names(talk->recorder->policy, plan)) {
+	if (plan && !traced && (wants_objects(talk, state->planned) || ada_policy_names(talk->recorder->policy, plan, path))) {
 		const struct ada_planned *full = ada_plans_get(talk->recorder->plans, path, true);
 
 		state->named = full && full->plan;
@@ -297,7 +150,7 @@ static const struct ada_plan *choose_plan(const struct talk *talk, const struct 
 			state->planned = full;
 			plan = full->plan;
 		} else if (full) {
-			ada_say("ada: what triggers name can't be hooked: %s\n", full->error.text);
+			ada_say("ada: what triggers name, and what threads wait in, can't be hooked: %s\n", full->error.text);
 		}
 	}
 	if (!plan && state->planned)
@@ -309,8 +162,18 @@ static const struct ada_plan *choose_plan(const struct talk *talk, const struct 
 	return *state->problem.text ? NULL : plan;
 }
 
-/* --functions and --exclude, and what triggers name. NULL with *bytes 0: all. False: no memory, or too many to say. */
-static bool make_filter(const struct talk *talk, struct ada_module_state *state, uint8_t **filter, uint32_t *bytes)
+/* Adds to the hooks of a filter. */
+static void filter_add(struct ada_module_state *state, uint8_t *filter, const uint8_t *hooks, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes; i++) {
+		state->named_hooks += (uint32_t)__builtin_popcount(hooks[i] & ~filter[i]);
+		filter[i] |= hooks[i];
+	}
+}
+
+/* --functions and --exclude, what triggers name, and what threads wait in. NULL with *bytes 0: all. False: no memory, or too many to
+ * say. */
+static bool make_filter(const struct ada_talk *talk, struct ada_module_state *state, uint8_t **filter, uint32_t *bytes)
 {
 	const struct ada_planned *planned = state->planned;
 	const struct ada_plan_header *header = ada_plan_header(planned->plan);
@@ -329,10 +192,10 @@ static bool make_filter(const struct talk *talk, struct ada_module_state *state,
 	made = wanted <= ADA_FILTER_BYTES_MAX ? calloc(wanted + 1, 1) : NULL;
 	if (made && state->traced)
 		memcpy(made, planned->filter, wanted);
-	for (uint32_t i = 0; made && i < named_bytes; i++) {
-		state->named_hooks += (uint32_t)__builtin_popcount(named[i] & ~made[i]);
-		made[i] |= named[i];
-	}
+	if (made)
+		filter_add(state, made, named, named ? named_bytes : 0);
+	if (made && !state->traced && planned->objects && wants_objects(talk, planned))
+		filter_add(state, made, planned->objects, (header->hook_count + 7) / 8);
 	free(named);
 	*filter = made;
 	*bytes = (uint32_t)wanted;
@@ -340,7 +203,7 @@ static bool make_filter(const struct talk *talk, struct ada_module_state *state,
 }
 
 /* Says what the agent does with the module. False: only its names are used. */
-static bool instruct(const struct talk *talk, struct ada_module_state *state, struct ada_plan_reply *answer, uint8_t **filter)
+static bool instruct(const struct ada_talk *talk, struct ada_module_state *state, struct ada_plan_reply *answer, uint8_t **filter)
 {
 	if (!state->traced && !state->named)
 		return false;
@@ -380,7 +243,7 @@ static void note_late(struct ada_provider *provider, uint32_t id, const struct a
 }
 
 /* Answers for a module that the agent knows: which of its hooks are missing (abi/wire.h, "Late patches"). */
-static int answer_late(struct talk *talk, const struct ada_module_message *message)
+static int answer_late(struct ada_talk *talk, const struct ada_module_message *message)
 {
 	struct ada_plan_reply answer = { .head = { ADA_MESSAGE_PLAN, sizeof answer }, .module_id = message->module_id };
 	const struct ada_planned *planned = NULL;
@@ -403,13 +266,14 @@ static int answer_late(struct talk *talk, const struct ada_module_message *messa
 			note_late(talk->provider, message->module_id, planned, hooks);
 		}
 	}
-	status = reply(talk->socket, &answer, sizeof answer, filter, answer.filter_bytes, filter ? ada_plan_fd(planned->plan) : -1);
+	status = ada_talk_reply(talk->socket, &answer, sizeof answer, filter, answer.filter_bytes,
+				filter ? ada_plan_fd(planned->plan) : -1);
 	free(filter);
 	free(hooks);
 	return status;
 }
 
-static int answer_module(struct talk *talk, const struct ada_module_message *message)
+static int answer_module(struct ada_talk *talk, const struct ada_module_message *message)
 {
 	struct ada_plan_reply answer = { .head = { ADA_MESSAGE_PLAN, sizeof answer }, .module_id = message->module_id };
 	struct ada_module_state state = { .known = true };
@@ -429,7 +293,7 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 			ada_policy_again(talk->recorder->policy, talk->provider, message->module_id);
 		return answer_late(talk, message);
 	}
-	traced = (message->flags & ADA_MODULE_MAIN) || ada_filter_module(&talk->recorder->options->modules, module.path);
+	traced = (message->flags & ADA_MODULE_MAIN) || ada_module_filter_means(talk->recorder->module_filter, module.path);
 	if (message->flags & (ADA_MODULE_VDSO | ADA_MODULE_AGENT))
 		;
 	else if (module_path(talk, &module, path))
@@ -441,7 +305,7 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 		answer.function_base = ada_policy_module(talk->recorder->policy, talk->provider, message->module_id, path, plan);
 		instruct(talk, &state, &answer, &filter);
 	}
-	status = reply(talk->socket, &answer, sizeof answer, filter, answer.filter_bytes, plan ? ada_plan_fd(plan) : -1);
+	status = ada_talk_reply(talk->socket, &answer, sizeof answer, filter, answer.filter_bytes, plan ? ada_plan_fd(plan) : -1);
 	free(filter);
 	/* While the agent applies the plan. */
 	if (!ada_path(path, "%s/modules/%u.tsv", talk->provider->directory, message->module_id))
@@ -486,7 +350,7 @@ static void note_end(struct ada_provider *provider)
 }
 
 /* An image of which nothing is recorded: what its agent said, or that it said nothing before it ended. */
-static void note_failed(const struct talk *talk, enum ada_disable reason)
+static void note_failed(const struct ada_talk *talk, enum ada_disable reason)
 {
 	uint32_t none = ADA_DISABLE_NONE;
 
@@ -499,7 +363,7 @@ static void note_failed(const struct talk *talk, enum ada_disable reason)
 
 /* Listens to the conversation's end: DONE, FAILED (in `message`), or 0. Where an answer of ours didn't get through (status < 0), the
  * agent may have waited too long for that answer, and have said so before it closed. */
-static enum ada_message_type listen_on(struct talk *talk, union message *message, int status)
+static enum ada_message_type listen_on(struct ada_talk *talk, union message *message, int status)
 {
 	for (;;) {
 		if (status)
@@ -516,15 +380,47 @@ static enum ada_message_type listen_on(struct talk *talk, union message *message
 	}
 }
 
+/* The peer itself, where the kernel tells that (Linux 6.5; of one that is gone: 6.16). Its number could be another's by now. */
+static int peer_pidfd(int socket)
+{
+	int fd = -1;
+	socklen_t length = sizeof fd;
+
+	return getsockopt(socket, SOL_SOCKET, PEER_PIDFD, &fd, &length) ? -1 : fd;
+}
+
+static void converse(struct ada_talk *talk, union message *message)
+{
+	struct ada_recorder *recorder = talk->recorder;
+	int status = ada_talk_greet(talk, &message->hello);
+	bool first = talk->start || talk->fork, done;
+	enum ada_message_type end;
+
+	ada_server_reached(recorder->server, talk->socket, ADA_TALK_GREETED);
+	ada_server_owes(recorder->server, talk->socket, false);
+	if (!talk->provider)
+		return;
+	if (!first)
+		note_begin(talk->provider);
+	end = listen_on(talk, message, status);
+	done = end == ADA_MESSAGE_DONE;
+	if (first && !done)
+		note_failed(talk, end == ADA_MESSAGE_FAILED ? message->failed.reason : ADA_DISABLE_NOT_READY);
+	note_end(talk->provider);
+	ada_server_reached(recorder->server, talk->socket, ADA_TALK_TOLD);
+	ada_recorder_wake(recorder);
+	if (done && talk->start)
+		ada_policy_warn_unknown(recorder->policy, talk->provider);
+	if (done && !talk->late)
+		ada_policy_catch_up(recorder->policy, talk->provider, talk->fork ? 1 : talk->version);
+}
+
 void ada_conversation_run(struct ada_recorder *recorder, int socket)
 {
-	struct talk talk = { .recorder = recorder, .socket = socket };
+	struct ada_talk talk = { .recorder = recorder, .socket = socket, .pidfd = -1 };
 	struct ucred peer;
 	socklen_t length = sizeof peer;
 	union message message;
-	int status;
-	bool first, done;
-	enum ada_message_type end;
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) || !peer.pid)
 		return;
@@ -537,22 +433,11 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 	if (peer.uid != geteuid())
 		limit_wait(socket, ADA_SERVER_IDLE_SECONDS);
 	ada_server_owes(recorder->server, socket, true);
-	status = greet(&talk, &message.hello);
-	ada_server_greeted(recorder->server);
-	ada_server_owes(recorder->server, socket, false);
-	if (!talk.provider)
-		return;
-	first = talk.start || talk.fork;
-	if (!first)
-		note_begin(talk.provider);
-	end = listen_on(&talk, &message, status);
-	done = end == ADA_MESSAGE_DONE;
-	if (first && !done)
-		note_failed(&talk, end == ADA_MESSAGE_FAILED ? message.failed.reason : ADA_DISABLE_NOT_READY);
-	note_end(talk.provider);
-	ada_recorder_wake(recorder);
-	if (done && talk.start)
-		ada_policy_warn_unknown(recorder->policy, talk.provider);
-	if (done && !talk.late)
-		ada_policy_catch_up(recorder->policy, talk.provider, talk.fork ? 1 : talk.version);
+	ada_server_await(recorder->server, socket, talk.pid, ADA_TALK_GREETED);
+	talk.pidfd = peer_pidfd(socket);
+	converse(&talk, &message);
+	if (talk.pidfd >= 0)
+		close(talk.pidfd);
+	if (talk.ready)
+		ada_stock_done(recorder->stock, talk.ready);
 }

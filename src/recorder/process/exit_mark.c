@@ -20,7 +20,7 @@ static uint64_t last_counter(const struct ada_segment *segment)
 		    !ada_segment_chunk_reach(segment, number))
 			continue;
 		chunk = ada_segment_chunk(segment, number);
-		end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
+		end = ada_chunk_end(chunk);
 		if (end <= ada_segment_chunk_begin(segment, number) || end > ADA_CHUNK_BYTES || end % sizeof(struct ada_event))
 			continue;
 		counter = ((const struct ada_event *)((const uint8_t *)chunk + end))[-1].timestamp_ns;

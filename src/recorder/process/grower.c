@@ -10,7 +10,8 @@
 #define BUSY_MS 1
 #define PRIORITY -5	    /* as the drain's */
 #define IDLE_MS 5	    /* the memory that lies ready lasts longer, even for the fastest producer */
-#define ALLOW_NS 5000000ull /* how old what is allowed may be */
+#define ALLOW_NS 5000000ull /* how old what is allowed may be; and where no group has a limit: */
+#define ALLOW_UNLIMITED_NS 50000000ull
 #define ASKED_AT_ONCE 16u
 
 /* True: the segment stays mapped until `growing` is taken back. We don't hold the lock for that: memory may be slow to come, and whoever
@@ -29,16 +30,35 @@ static bool growth_begin(struct ada_provider *provider)
 }
 
 /* What a control group leaves changes all the time, but asking takes longer than a step of growth. We ask for one process after the
- * other, so that a crowd doesn't take longer than one. */
-static void allow(struct ada_grower *grower, struct ada_provider *provider, uint64_t own_room)
+ * other, so that a crowd doesn't take longer than one; and seldom while there are no limits and no more processes to share the room. */
+static void allow(struct ada_grower *grower, struct ada_provider *provider)
 {
 	size_t others = grower->live.count;
+	bool seldom = provider->allowed_among >= others;
+	struct ada_limits limits;
 
-	if (grower->asked == ASKED_AT_ONCE || grower->now_ns - provider->allowed_ns < ALLOW_NS)
+	if (grower->asked == ASKED_AT_ONCE || grower->now_ns - provider->allowed_ns < (seldom ? ALLOW_UNLIMITED_NS : ALLOW_NS))
 		return;
 	grower->asked++;
 	provider->allowed_ns = grower->now_ns;
-	ada_segment_allow(&provider->segment, own_room / others, ada_limit_room(provider->pid, grower->bytes) / others);
+	limits = ada_limits_of(provider->pid, grower->bytes);
+	provider->allowed_among = limits.own_left == UINT64_MAX && limits.room == limits.own_room ? others : 0;
+	if (limits.own_left != UINT64_MAX) /* the recorder is to look at it for each child */
+		__atomic_store_n(&provider->segment.shm->ready.children, 0, __ATOMIC_RELEASE);
+	ada_segment_allow(&provider->segment, grower->own_room / others, limits.room / others);
+}
+
+/* Tells those who prepare a process, too: it waits, and where nothing limits the groups they needn't ask again. */
+static void ask_own(struct ada_grower *grower)
+{
+	struct ada_recorder *recorder = grower->recorder;
+	struct ada_limits limits = ada_limits_of(getpid(), grower->bytes);
+
+	grower->own_ns = grower->now_ns;
+	grower->own_room = limits.own_room;
+	__atomic_store_n(&recorder->machine_room, limits.own_room, __ATOMIC_RELAXED);
+	grower->unlimited = limits.own_left == UINT64_MAX;
+	__atomic_store_n(&recorder->unlimited_ns, grower->unlimited ? grower->now_ns : 0, __ATOMIC_RELEASE);
 }
 
 /* Takes one step for each provider that lives; returns when the next step is due. *any: there are some. */
@@ -52,10 +72,8 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 	*any = false;
 	grower->now_ns = ada_clock_boottime_ns();
 	grower->asked = 0;
-	if (grower->now_ns - grower->own_ns >= ALLOW_NS) {
-		grower->own_ns = grower->now_ns;
-		grower->own_room = ada_limit_room(getpid(), grower->bytes);
-	}
+	if (grower->now_ns - grower->own_ns >= (grower->unlimited ? ALLOW_UNLIMITED_NS : ALLOW_NS))
+		ask_own(grower);
 	while ((provider = ada_provider_at(grower->recorder, grower->taken)) && !ada_array_push(&grower->live, provider))
 		grower->taken++;
 	for (size_t i = 0; i < grower->live.count; i++) {
@@ -68,7 +86,7 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 		*any = true;
 		if (!growth_begin(provider))
 			continue;
-		allow(grower, provider, grower->own_room);
+		allow(grower, provider);
 		next = ada_segment_grow(&provider->segment);
 		growth = next > growth ? next : growth;
 		bytes += ada_segment_pool_bytes(&provider->segment);

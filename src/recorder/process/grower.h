@@ -14,6 +14,7 @@ struct ada_grower {
 	ADA_ARRAY(struct ada_provider *) live;
 	uint64_t bytes;		   /* of their pools, at the last turn */
 	uint64_t own_room, own_ns; /* how much the recorder may be charged with, and when that was asked */
+	bool unlimited;		   /* the recorder's groups had no limit then */
 	uint64_t now_ns;
 	unsigned asked; /* in this turn */
 };

@@ -8,11 +8,6 @@
 #define SETTLED_TURNS 20    /* of half a second: no exec that is going to fail takes that long */
 #define UNLISTED_MAX 65536u /* the number is the traced program's */
 
-static struct ada_provider *announcer_of(struct ada_recorder *recorder, const struct ada_hello *hello)
-{
-	return hello->provider == ADA_NONE ? NULL : ada_provider_at(recorder, hello->provider);
-}
-
 /* A program that could not take the agent in passes the environment on, so a HELLO may come from a process that is no heir of this exec.
  * Pids that a namespace hides can't be compared. */
 static bool is_heir(const struct ada_provider *provider, const struct ada_shm_heir *heir, pid_t pid)
@@ -39,7 +34,7 @@ static void heard_in_table(struct ada_provider *provider, const struct ada_hello
 
 void ada_heirs_heard(struct ada_recorder *recorder, const struct ada_hello *hello, pid_t pid)
 {
-	struct ada_provider *provider = announcer_of(recorder, hello);
+	struct ada_provider *provider = ada_provider_numbered(recorder, hello->provider);
 
 	if (!provider)
 		return;

@@ -11,9 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "recorder/budget/budget.h"
 #include "recorder/detail/detail.h"
 #include "recorder/files/place.h"
 #include "recorder/host/limit.h"
+#include "recorder/host/process.h"
+#include "recorder/host/usage.h"
 #include "recorder/index/space.h"
 #include "recorder/policy/policy.h"
 #include "recorder/process/exit.h"
@@ -24,8 +27,9 @@
 
 #define BEGINNING_BYTES (8ull << 20)  /* what a segment begins with, where there is plenty: huge pages */
 #define LEAST_LEFT_BYTES (4ull << 20) /* of a control group: below, the rest is the programs'; and as much of it for each of them: */
-#define UNFOLDS_BYTES (768ull << 10)  /* what a process that has just begun still touches */
-#define YOUNG_NS 20000000ull	      /* most children of forks are gone by then, or execute something */
+#define UNFOLDS_BYTES (1ull << 20)    /* what a process that has just begun still touches */
+#define YOUNG_NS 20000000ull	      /* most children are gone by then, and those of forks execute something */
+#define LIMITS_AGE_NS 100000000ull    /* so long the grower's answer holds that there are none */
 #define SLICE 64		      /* chunks that are drained before the windows are looked at again */
 #define EVENTS_LINGER_NS 500000000ull /* for pre-rolls in events: nobody knows how long those take */
 
@@ -57,11 +61,11 @@ static void inherit_identity(struct ada_provider *provider, const struct ada_pro
 static int make_directory(struct ada_provider *provider, struct ada_error *error)
 {
 	const char *session = provider->recorder->session.root;
-	char modules[PATH_MAX], shown[PATH_MAX];
+	char shown[PATH_MAX];
 
 	snprintf(provider->name, sizeof provider->name, "pid_%d", provider->pid);
 	for (int number = 2;; number++) {
-		if (ada_path(provider->directory, "%s/%s", session, provider->name) || ada_path(modules, "%s/modules", provider->directory))
+		if (ada_path(provider->directory, "%s/%s", session, provider->name))
 			return ada_error_system(error, ENAMETOOLONG, "%s", session);
 		if (!mkdir(provider->directory, 0700))
 			break;
@@ -69,31 +73,25 @@ static int make_directory(struct ada_provider *provider, struct ada_error *error
 			return ada_error_system(error, errno, "%s can't be made", ada_directory_shown(provider->directory, shown));
 		snprintf(provider->name, sizeof provider->name, "pid_%d_%d", provider->pid, number);
 	}
-	if (mkdir(modules, 0700))
-		return ada_error_system(error, errno, "%s can't be made", ada_directory_shown(modules, shown));
 	provider->manifest.session = &provider->recorder->session;
 	return ada_path(provider->manifest.path, "%s/manifest.json", provider->directory) ?
 		       ada_error_system(error, ENAMETOOLONG, "%s", provider->directory) :
 		       0;
 }
 
-/* The child of a fork has its parent's modules at the same places, and gets its parent's table. */
-static void inherit(struct ada_provider *provider, struct ada_provider *parent)
+/* The child of a fork has its parent's modules at the same places, and gets its parent's `table`, unless it took that itself. */
+static void inherit(struct ada_provider *provider, struct ada_provider *parent, bool table)
 {
 	pthread_mutex_lock(&parent->lock);
-	if (parent->mapped) {
+	if (table && parent->mapped) {
 		uint32_t count = ada_segment_module_count(&parent->segment);
 
 		memcpy(provider->segment.modules, parent->segment.modules, count * sizeof *parent->segment.modules);
 		provider->segment.shm->module_count = count;
 	}
 	pthread_mutex_unlock(&parent->lock);
-	pthread_mutex_lock(&parent->facts);
-	for (size_t i = 0; i < parent->modules.count; i++)
-		if (ada_array_push(&provider->modules, parent->modules.items[i]))
-			break;
-	pthread_mutex_unlock(&parent->facts);
-	provider->inherited = provider->modules.count;
+	provider->inherited = ada_segment_module_count(&provider->segment); /* the parent may load others from now on */
+	provider->parent = parent;
 }
 
 static bool link_symbols(const struct ada_provider *provider, const struct ada_provider *parent, size_t module)
@@ -104,12 +102,29 @@ static bool link_symbols(const struct ada_provider *provider, const struct ada_p
 	       !ada_path(to, "%s/modules/%zu.tsv", provider->directory, module) && !link(from, to);
 }
 
-void ada_provider_settle(struct ada_provider *provider, const struct ada_provider *parent)
+/* What is known of the inherited modules, and their tables of names. Nobody else knows anything of the child's modules yet. */
+static void inherit_names(struct ada_provider *provider, struct ada_provider *parent)
 {
 	pthread_mutex_lock(&provider->facts);
+	pthread_mutex_lock(&parent->facts);
+	for (size_t i = provider->modules.count; i < parent->modules.count && i < provider->inherited; i++)
+		if (ada_array_push(&provider->modules, parent->modules.items[i]))
+			break;
+	pthread_mutex_unlock(&parent->facts);
+	provider->inherited = provider->modules.count;
 	for (size_t i = 0; i < provider->inherited; i++)
 		provider->modules.items[i].symbols = provider->modules.items[i].symbols && link_symbols(provider, parent, i);
 	pthread_mutex_unlock(&provider->facts);
+}
+
+void ada_provider_settle(struct ada_provider *provider)
+{
+	char modules[PATH_MAX];
+
+	if (!ada_path(modules, "%s/modules", provider->directory))
+		mkdir(modules, 0700); /* without it no table of names can be written, and the manifest says so of each module */
+	if (provider->parent)
+		inherit_names(provider, provider->parent);
 	__atomic_store_n(&provider->settled, true, __ATOMIC_RELEASE);
 }
 
@@ -142,16 +157,14 @@ static int provider_enter(struct ada_recorder *recorder, struct ada_provider *pr
 /* Notes all that is needed to finish the process's files without us, before its agent has the segment. */
 static void note_start(const struct ada_provider *provider, const struct ada_segment_options *options)
 {
-	struct ada_arena_provider note = { .pid = (uint32_t)provider->pid,
-					   .parent_pid = (uint32_t)provider->parent_pid,
-					   .tids_known = provider->drain.tids_known,
-					   .start_ns = provider->start_ns,
-					   .index_bytes = options->index_buffer_bytes,
-					   .detail_bytes = options->detail_buffer_bytes,
-					   .stack_bytes = options->detail_stack_bytes,
-					   .detail_mode = options->detail_mode,
-					   .no_small = options->no_small };
+	struct ada_arena_provider note;
 
+	ada_arena_provider_of(options, &note); /* the layout */
+	note.pid = (uint32_t)provider->pid;
+	note.parent_pid = (uint32_t)provider->parent_pid;
+	note.tids_known = provider->drain.tids_known;
+	note.start_ns = provider->start_ns;
+	note.ready = provider->ready;
 	memcpy(note.name, provider->name, sizeof note.name);
 	ada_arena_note_provider(provider->recorder->arena, provider->number, &note);
 }
@@ -170,77 +183,188 @@ static void unlink_segment(const struct ada_provider *provider)
 	ada_shared_unlink(&provider->recorder->shared, name);
 }
 
+/* The grower asks all the time; its answer does where there are no limits that programs that come at once could exceed together. */
+static struct ada_limits limits_of(const struct ada_provider *provider)
+{
+	const struct ada_recorder *recorder = provider->recorder;
+	uint64_t asked_ns = __atomic_load_n(&recorder->unlimited_ns, __ATOMIC_ACQUIRE);
+	uint64_t room = __atomic_load_n(&recorder->machine_room, __ATOMIC_RELAXED);
+
+	if (provider->start_ns < asked_ns + LIMITS_AGE_NS && ada_limit_is_shared(provider->pid))
+		return (struct ada_limits){ room, room, UINT64_MAX };
+	return ada_limits_of(provider->pid, __atomic_load_n(&recorder->pool_bytes, __ATOMIC_RELAXED));
+}
+
+static struct ada_segment_options options_for(const struct ada_provider *provider, const struct ada_limits *limits)
+{
+	struct ada_segment_options options = ada_stock_options(provider->recorder);
+
+	options.allowed_bytes = limits->room;
+	options.scarce = limits->own_room < BEGINNING_BYTES;
+	options.pid = (uint32_t)provider->pid;
+	options.provider = provider->number;
+	options.named = true;
+	return options;
+}
+
 /* Keeps to what limits leave to the process and to the recorder; the number is known by then. `options` gets how the segment was made. */
 static int obtain_segment(struct ada_provider *provider, struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
 {
 	struct ada_recorder *recorder = provider->recorder;
-	uint64_t used = __atomic_load_n(&recorder->pool_bytes, __ATOMIC_RELAXED);
 	uint64_t least = LEAST_LEFT_BYTES + __atomic_load_n(&recorder->pool_count, __ATOMIC_RELAXED) * UNFOLDS_BYTES;
-	struct ada_limits limits = ada_limits_of(provider->pid, used);
+	struct ada_limits limits = limits_of(provider);
 	int status;
 
 	if (limits.own_left < least)
 		return ada_error_set(error, ENOMEM, "memory limit: the control group leaves no room for another recording");
-	*options = ada_stock_options(recorder);
-	options->allowed_bytes = limits.room;
-	options->scarce = limits.own_room < BEGINNING_BYTES;
-	options->pid = (uint32_t)provider->pid;
-	options->provider = provider->number;
-	options->named = true;
+	*options = options_for(provider, &limits);
 	status = ada_space_fit(options, ada_space_left(provider->pid), error);
-	if (status || !ada_stock_take(recorder->stock, options, &provider->segment, agent_fd))
+	if (status)
 		return status;
+	options->children &= limits.own_left == UINT64_MAX && ada_stock_suits(recorder->stock, options);
+	if (!ada_stock_take(recorder->stock, options, &provider->segment, agent_fd))
+		return 0;
 	return ada_segment_create(&provider->segment, options, agent_fd, error);
 }
 
-int ada_provider_start(struct ada_provider **result, struct ada_recorder *recorder, pid_t pid, pid_t thread_id, pid_t parent_pid,
-		       struct ada_provider *parent, int *agent_fd, struct ada_error *error)
+/* The segment is the process's already; now it is this provider's, too. Behind the note, which says where it was found before. */
+static int keep_segment(struct ada_provider *provider, struct ada_error *error)
+{
+	struct ada_limits limits = limits_of(provider);
+	struct ada_segment_options options = options_for(provider, &limits);
+	int status;
+
+	options.ready = provider->ready;
+	options.children &= limits.own_left == UINT64_MAX;
+	status = ada_segment_assign(&provider->segment, &options);
+	return status ? ada_error_system(error, -status, "process %d", provider->pid) : 0;
+}
+
+/* When the process that took a segment began: as it says, where that can be. */
+static uint64_t taken_ns(const struct ada_provider *provider, const struct ada_provider *parent)
+{
+	uint64_t said_ns = __atomic_load_n(&provider->segment.shm->ready.taken_ns, __ATOMIC_RELAXED);
+
+	return said_ns >= parent->start_ns && said_ns <= provider->start_ns ? said_ns : parent->start_ns;
+}
+
+/* On kernels that tell no descriptor of a peer that is gone, its number may be another's by now. */
+static int pidfd_of(const struct ada_provider *provider, const struct ada_newcomer *newcomer)
+{
+	int fd = newcomer->pidfd >= 0 ? newcomer->pidfd : pidfd_open(provider->pid, 0);
+	uint64_t began_ns;
+
+	if (newcomer->pidfd < 0 && newcomer->taken && fd >= 0 && ada_process_start_ns(provider->pid, &began_ns) &&
+	    began_ns > provider->start_ns) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static void identify(struct ada_provider *provider, const struct ada_newcomer *newcomer)
+{
+	provider->pidfd = pidfd_of(provider, newcomer);
+	if (newcomer->taken && provider->pidfd < 0)
+		provider->gone_ns = ada_clock_boottime_ns();
+	ada_usage_cpu_ns(provider->pid, &provider->cpu_before_ns);
+	if (newcomer->parent)
+		inherit_identity(provider, newcomer->parent);
+	else
+		read_identity(provider);
+}
+
+/* Under recorder->starting. */
+static int provider_make(struct ada_provider *provider, const struct ada_newcomer *newcomer, int *agent_fd, struct ada_error *error)
+{
+	struct ada_recorder *recorder = provider->recorder;
+	struct ada_segment_options segment = ada_stock_options(recorder);
+	int status = 0;
+
+	if (recorder->closing)
+		return ada_error_set(error, ESHUTDOWN, "the recording had ended by then");
+	provider->number = (uint32_t)recorder->providers.count; /* the array only grows here */
+	if (!newcomer->taken)
+		status = obtain_segment(provider, &segment, agent_fd, error);
+	if (!status)
+		status = make_directory(provider, error);
+	if (!status && ada_drain_open(&provider->drain, &provider->segment, provider->directory, provider->pid, &recorder->lane_options))
+		status = ada_error_system(error, ENOMEM, "process %d", provider->pid);
+	if (!status)
+		status = open_details(provider, segment.detail_buffer_bytes, error);
+	if (status)
+		return status;
+	provider->drain.tids_known = !syscall(SYS_tgkill, provider->pid, newcomer->thread_id, 0);
+	provider->mapped = true;
+	provider->drain.options.provider = provider->number;
+	provider->drain.options.ledger = &provider->ledger;
+	if (newcomer->parent)
+		inherit(provider, newcomer->parent, !newcomer->taken);
+	if (provider->pid != recorder->main_pid)
+		provider->segment.young_until_ns = provider->start_ns + YOUNG_NS;
+	note_start(provider, &segment);
+	status = newcomer->taken ? keep_segment(provider, error) : 0;
+	return status ?: provider_enter(recorder, provider, error);
+}
+
+static void turn_away(const struct ada_newcomer *newcomer)
+{
+	if (newcomer->pidfd >= 0)
+		close(newcomer->pidfd);
+	if (newcomer->taken) {
+		struct ada_segment segment = newcomer->taken->segment;
+
+		ada_segment_leave(&segment);
+		ada_segment_destroy(&segment);
+	}
+}
+
+/* Who has the segment records no more; nobody finds it by a name. */
+static void give_up(struct ada_provider *provider, const struct ada_newcomer *newcomer)
+{
+	struct ada_segment_options options = ada_stock_options(provider->recorder);
+
+	if (!provider->segment.shm)
+		return;
+	unlink_segment(provider);
+	if (!newcomer->taken)
+		return;
+	options.ready = newcomer->taken->number;
+	ada_segment_unname(&options);
+	ada_segment_leave(&provider->segment);
+}
+
+int ada_provider_start(struct ada_provider **result, struct ada_recorder *recorder, const struct ada_newcomer *newcomer, int *agent_fd,
+		       struct ada_error *error)
 {
 	struct ada_provider *provider = calloc(1, sizeof *provider);
-	struct ada_segment_options segment;
 	int status;
 
 	*agent_fd = -1;
-	if (!provider)
-		return ada_error_system(error, ENOMEM, "process %d", pid);
+	if (!provider) {
+		turn_away(newcomer);
+		return ada_error_system(error, ENOMEM, "process %d", newcomer->pid);
+	}
 	*provider = (struct ada_provider){ .recorder = recorder,
-					   .pid = pid,
-					   .parent_pid = parent_pid,
+					   .pid = newcomer->pid,
+					   .parent_pid = newcomer->parent_pid,
 					   .segment.fd = -1,
 					   .start_ns = ada_clock_boottime_ns(),
 					   .conversations = 1,
 					   .starting = true,
-					   .settled = !parent };
+					   .settled = !newcomer->parent };
+	if (newcomer->taken) {
+		provider->segment = newcomer->taken->segment;
+		provider->ready = newcomer->taken->number;
+		provider->start_ns = taken_ns(provider, newcomer->parent);
+	}
 	pthread_mutex_init(&provider->lock, NULL);
 	pthread_mutex_init(&provider->facts, NULL);
-	provider->pidfd = pidfd_open(pid, 0);
-	if (parent)
-		inherit_identity(provider, parent);
-	else
-		read_identity(provider);
+	identify(provider, newcomer);
 	pthread_mutex_lock(&recorder->starting);
-	provider->number = (uint32_t)recorder->providers.count; /* the array only grows here */
-	status = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the recording had ended by then") :
-				     obtain_segment(provider, &segment, agent_fd, error);
-	if (!status)
-		status = make_directory(provider, error);
-	if (!status && ada_drain_open(&provider->drain, &provider->segment, provider->directory, pid, &recorder->lane_options))
-		status = ada_error_system(error, ENOMEM, "process %d", pid);
-	if (!status)
-		status = open_details(provider, segment.detail_buffer_bytes, error);
-	if (!status) {
-		provider->drain.tids_known = !syscall(SYS_tgkill, pid, thread_id, 0);
-		provider->mapped = true;
-		provider->drain.options.provider = provider->number;
-		if (parent) {
-			inherit(provider, parent);
-			provider->segment.young_until_ns = provider->start_ns + YOUNG_NS;
-		}
-		note_start(provider, &segment);
-		status = provider_enter(recorder, provider, error);
-	}
-	if (status && provider->segment.shm)
-		unlink_segment(provider);
+	status = provider_make(provider, newcomer, agent_fd, error);
+	if (status)
+		give_up(provider, newcomer);
 	pthread_mutex_unlock(&recorder->starting);
 	if (status) {
 		if (*agent_fd >= 0)
@@ -300,6 +424,7 @@ void ada_provider_quiet(struct ada_provider *provider)
 		return;
 	note_started(provider);
 	ada_drain_quiet(&provider->drain);
+	ada_provider_note_cpu(provider);
 }
 
 static void note_end(struct ada_provider *provider)
@@ -324,6 +449,7 @@ void ada_provider_finish(struct ada_provider *provider, const char *stopped, boo
 		provider->stopped = strdup(stopped);
 		provider->stop_as_asked = as_asked;
 	}
+	ada_budget_end(provider);
 	ada_provider_snapshot(provider);
 	note_end(provider);
 	provider->end_ns = gone_ns && !stopped ? gone_ns : ada_clock_boottime_ns();
@@ -331,9 +457,13 @@ void ada_provider_finish(struct ada_provider *provider, const char *stopped, boo
 		ada_exit_mark(provider);
 	provider->ended = true;
 	note_started(provider);
+	ada_session_reserve_lock();
+	ada_sink_insist(provider->recorder->sink, true);
 	ada_drain_finish(&provider->drain);
 	if (provider->details)
 		ada_details_finish(provider->details, provider->end_ns, provider->stopped ? ADA_SHORT_STOPPED : ADA_SHORT_EXIT);
+	ada_sink_insist(provider->recorder->sink, false);
+	ada_session_reserve_unlock();
 	ada_provider_snapshot(provider);
 	provider->finalized = true;
 	ada_manifest_write(provider);
@@ -377,11 +507,13 @@ void ada_provider_free(struct ada_provider *provider)
 	if (provider->details)
 		ada_details_close(provider->details);
 	ada_drain_close(&provider->drain);
+	ada_ledger_free(&provider->ledger);
 	ada_segment_destroy(&provider->segment);
 	if (provider->pidfd >= 0)
 		close(provider->pidfd);
 	ada_array_free(&provider->modules);
 	ada_array_free(&provider->heirs);
+	ada_array_free(&provider->mutes);
 	pthread_mutex_destroy(&provider->lock);
 	pthread_mutex_destroy(&provider->facts);
 	free(provider->command);

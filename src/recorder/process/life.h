@@ -3,14 +3,28 @@
 #define ADA_RECORDER_LIFE_H
 #include "recorder/state/state.h"
 
-/* Server threads. Makes directory and segment; *agent_fd is what the agent gets. `parent` (may be NULL): the provider it
- * was forked from, whose modules it has. The main thread has a program's at
- * once, a fork's child's from ada_provider_settle on; the caller wakes that thread. */
-int ada_provider_start(struct ada_provider **provider, struct ada_recorder *recorder, pid_t pid, pid_t thread_id, pid_t parent_pid,
-		       struct ada_provider *parent, int *agent_fd, struct ada_error *error);
+/* A process that says HELLO. */
+struct ada_newcomer {
+	pid_t pid, thread_id, parent_pid;
+	int pidfd;		       /* -1: to be opened. The provider's from then on, whatever becomes of it */
+	struct ada_provider *parent;   /* that it was forked from, whose modules it has; NULL: none */
+	const struct ada_taken *taken; /* NULL: it asks for a segment */
+};
+/* A segment that it has taken itself; the provider's from then on. */
+struct ada_taken {
+	uint32_t number; /* when it lay ready */
+	struct ada_segment segment;
+};
 
-/* What a fork's child needn't wait for: the names of its parent's modules. From then on the main thread takes it in. */
-void ada_provider_settle(struct ada_provider *provider, const struct ada_provider *parent);
+/* Server threads. Makes directory and segment; *agent_fd is what the agent gets, -1 where it has taken a segment itself. The main thread
+ * has a program's provider at once, a fork's child's from ada_provider_settle on; the caller wakes that thread. Where it fails for a process
+ * that has a segment, that process records no more. */
+int ada_provider_start(struct ada_provider **provider, struct ada_recorder *recorder, const struct ada_newcomer *newcomer, int *agent_fd,
+		       struct ada_error *error);
+
+/* What a process needn't wait for: the directory of its modules' names, and, for a fork's child, what is known of its parent's modules and
+ * their names, which is to be complete by then. From then on the main thread takes a child in. */
+void ada_provider_settle(struct ada_provider *provider);
 
 /* Main thread. */
 size_t ada_provider_drain(struct ada_provider *provider); /* sealed chunks taken */

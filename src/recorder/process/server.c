@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -20,13 +21,17 @@
 #define PAUSE_MS 10
 #define PULSE_MS 5000		   /* a quarter of what an agent waits for a recorder that says nothing */
 #define PULSES_NS 1800000000000ull /* no answer takes half an hour: it hangs, and the program goes on without it */
+#define TURN_SECONDS 5		   /* of an earlier conversation that says nothing */
 #define SOCKET_NAME "s"
 #define SOCKET_PATH_BYTES sizeof(((struct sockaddr_un *)0)->sun_path)
 
 struct talking {
 	int socket;
-	uint64_t owes_ns;
-}; /* since when the agent waits for an answer; 0: it doesn't */
+	pid_t pid;		   /* the peer's */
+	uint64_t order;		   /* in which they were accepted */
+	enum ada_talk_stage stage; /* 0: none of them */
+	uint64_t owes_ns;	   /* since when the agent waits for an answer; 0: it doesn't */
+};
 
 struct ada_server {
 	struct ada_recorder *recorder;
@@ -35,73 +40,85 @@ struct ada_server {
 	int socket, abstract, quit; /* abstract: -1 where no such name can be had */
 	char secret[2 * ADA_SECRET_BYTES + 1];
 	char entry[SOCKET_PATH_BYTES + 2 * ADA_SECRET_BYTES + 2];
-	pthread_t acceptor, pulse;
+	pthread_t pulse;
 	pthread_mutex_t lock;
+	sem_t door; /* who has it accepts */
 	pthread_cond_t ended;
 	ADA_ARRAY(struct talking) talks; /* conversations under way */
 	int priority;			 /* of a thread that nobody waits for */
+	uint64_t taken;			 /* conversations that there were */
 	size_t accepted;		 /* sockets that are on their way into that array */
+	size_t hosts, waiting;		 /* threads that accept or will; of these, those that wait for the door */
+	bool closing;
 };
 
-struct conversation {
-	struct ada_server *server;
-	int socket;
-};
+static void *host(void *argument);
 
-static void *converse(void *argument)
+static void converse(struct ada_server *server, int socket)
 {
-	struct conversation conversation = *(struct conversation *)argument;
-	struct ada_server *server = conversation.server;
-
-	free(argument);
-	ada_conversation_run(server->recorder, conversation.socket);
+	ada_conversation_run(server->recorder, socket);
 	pthread_mutex_lock(&server->lock);
 	for (size_t i = 0; i < server->talks.count; i++)
-		if (server->talks.items[i].socket == conversation.socket) {
+		if (server->talks.items[i].socket == socket) {
 			server->talks.items[i] = server->talks.items[--server->talks.count];
 			break;
 		}
-	close(conversation.socket);
+	close(socket);
 	pthread_cond_broadcast(&server->ended);
 	pthread_mutex_unlock(&server->lock);
-	return NULL;
 }
 
-static int start(struct ada_server *server, int socket)
+/* Makes sure that somebody waits for the door. 0 or -errno; -ESHUTDOWN: the server ends. */
+static int have_next(struct ada_server *server)
 {
-	struct timeval timeout = { .tv_sec = ADA_SERVER_IDLE_SECONDS };
-	struct conversation *conversation = malloc(sizeof *conversation);
 	pthread_attr_t attributes;
 	pthread_t thread;
 	int status;
 
-	if (!conversation)
-		return -ENOMEM;
-	*conversation = (struct conversation){ server, socket };
+	pthread_mutex_lock(&server->lock);
+	status = server->closing ? -ESHUTDOWN : 0;
+	if (!status && !server->waiting) {
+		pthread_attr_init(&attributes);
+		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+		status = -pthread_create(&thread, &attributes, host, server);
+		pthread_attr_destroy(&attributes);
+		if (!status) {
+			server->hosts++;
+			server->waiting++;
+		}
+	}
+	pthread_mutex_unlock(&server->lock);
+	return status;
+}
+
+/* Enters the conversation and gives the door to the next thread, so that this one can talk. 0 or -errno. */
+static int leave_door(struct ada_server *server, int socket)
+{
+	struct timeval timeout = { .tv_sec = ADA_SERVER_IDLE_SECONDS };
+	int status = have_next(server);
+	struct ucred peer = { 0 };
+	socklen_t length = sizeof peer;
+
+	if (status)
+		return status;
+	getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length);
 	setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
 	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
 	pthread_mutex_lock(&server->lock);
 	while (server->talks.count >= CONVERSATIONS_MAX)
 		pthread_cond_wait(&server->ended, &server->lock);
-	status = ada_array_push(&server->talks, (struct talking){ .socket = socket });
+	status = ada_array_push(&server->talks, (struct talking){ .socket = socket, .pid = peer.pid, .order = server->taken++ });
 	if (!status) {
-		pthread_attr_init(&attributes);
-		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-		status = -pthread_create(&thread, &attributes, converse, conversation);
-		pthread_attr_destroy(&attributes);
-		if (status)
-			server->talks.count--;
-		else
-			server->accepted = 0;
+		server->accepted = 0;
+		server->hosts--;
+		sem_post(&server->door);
 	}
 	pthread_mutex_unlock(&server->lock);
-	if (status)
-		free(conversation);
 	return status;
 }
 
-/* Accepts one connection that waits at this socket. False: the server ends. */
-static bool accept_one(struct ada_server *server, int from)
+/* Accepts the connection that waits at this socket, and leaves the door. *socket -1: there is none, or no more. False: the server ends. */
+static bool accept_one(struct ada_server *server, int from, int *taken)
 {
 	struct pollfd quit = { .fd = server->quit, .events = POLLIN };
 	int socket, code;
@@ -119,21 +136,20 @@ static bool accept_one(struct ada_server *server, int from)
 	}
 	pthread_mutex_unlock(&server->lock);
 	/* No memory for a thread just now: the agent waits for some seconds. */
-	while (socket >= 0 && start(server, socket))
+	while (socket >= 0 && leave_door(server, socket))
 		if (poll(&quit, 1, 10) == 1) {
 			close(socket);
 			return false;
 		}
 	if (socket < 0 && code != EAGAIN && code != EINTR && code != ECONNABORTED)
 		poll(&quit, 1, PAUSE_MS); /* it stays in the queue, until a file is closed or memory is free */
+	*taken = socket;
 	return true;
 }
 
-static void *accept_all(void *argument)
+/* -1: the server ends. */
+static int accept_next(struct ada_server *server)
 {
-	struct ada_server *server = argument;
-
-	setpriority(PRIO_PROCESS, 0, server->priority + PRIORITY); /* this thread, and those that it starts; where it is allowed */
 	for (;;) {
 		struct pollfd polls[] = { { .fd = server->quit, .events = POLLIN },
 					  { .fd = server->socket, .events = POLLIN },
@@ -145,11 +161,55 @@ static void *accept_all(void *argument)
 			continue;
 		}
 		if (polls[0].revents)
-			return NULL;
-		for (int i = 1; i < 3; i++)
-			if (polls[i].revents && !accept_one(server, polls[i].fd))
-				return NULL;
+			return -1;
+		for (int i = 1; i < 3; i++) {
+			int socket = -1;
+
+			if (polls[i].revents && !accept_one(server, polls[i].fd, &socket))
+				return -1;
+			if (socket >= 0)
+				return socket;
+		}
 	}
+}
+
+/* The thread that accepts a connection talks itself, for a process waits: waking another would take longer than much of the answer. The
+ * next thread is there already, and takes the door. */
+static void *host(void *argument)
+{
+	struct ada_server *server = argument;
+	int socket;
+
+	setpriority(PRIO_PROCESS, 0, server->priority + PRIORITY); /* this thread; where it is allowed */
+	while (sem_wait(&server->door))
+		;
+	pthread_mutex_lock(&server->lock);
+	server->waiting--;
+	pthread_mutex_unlock(&server->lock);
+	have_next(server); /* without memory: when it is needed */
+	socket = accept_next(server);
+	if (socket >= 0) {
+		converse(server, socket);
+		return NULL;
+	}
+	pthread_mutex_lock(&server->lock);
+	server->hosts--;
+	sem_post(&server->door); /* whoever waits for it is to end, too */
+	pthread_cond_broadcast(&server->ended);
+	pthread_mutex_unlock(&server->lock);
+	return NULL;
+}
+
+static void end_hosts(struct ada_server *server)
+{
+	eventfd_write(server->quit, 1);
+	pthread_mutex_lock(&server->lock);
+	server->closing = true;
+	for (size_t i = 0; i < server->talks.count; i++)
+		shutdown(server->talks.items[i].socket, SHUT_RDWR); /* else the door might wait for a place among them */
+	while (server->hosts)
+		pthread_cond_wait(&server->ended, &server->lock);
+	pthread_mutex_unlock(&server->lock);
 }
 
 /* Tells agents whose answer takes long (this conversation or another plans a large program) that the recorder works on it. */
@@ -174,21 +234,70 @@ static void *send_pulses(void *argument)
 	return NULL;
 }
 
+static struct talking *talking_at(struct ada_server *server, int socket)
+{
+	for (size_t i = 0; i < server->talks.count; i++)
+		if (server->talks.items[i].socket == socket)
+			return &server->talks.items[i];
+	return NULL;
+}
+
 void ada_server_owes(struct ada_server *server, int socket, bool owes)
 {
+	struct talking *talking;
+
 	if (!server)
 		return;
 	pthread_mutex_lock(&server->lock);
-	for (size_t i = 0; i < server->talks.count; i++)
-		if (server->talks.items[i].socket == socket)
-			server->talks.items[i].owes_ns = owes ? ada_clock_boottime_ns() : 0;
+	talking = talking_at(server, socket);
+	if (talking)
+		talking->owes_ns = owes ? ada_clock_boottime_ns() : 0;
 	pthread_mutex_unlock(&server->lock);
 }
 
-void ada_server_greeted(const struct ada_server *server)
+void ada_server_reached(struct ada_server *server, int socket, enum ada_talk_stage stage)
 {
-	if (server)
+	struct talking *talking;
+
+	if (!server)
+		return;
+	pthread_mutex_lock(&server->lock);
+	talking = talking_at(server, socket);
+	if (talking)
+		talking->stage = stage;
+	pthread_cond_broadcast(&server->ended);
+	pthread_mutex_unlock(&server->lock);
+	if (stage == ADA_TALK_GREETED)
 		setpriority(PRIO_PROCESS, 0, server->priority);
+}
+
+/* Under the lock. */
+static bool is_next(struct ada_server *server, int socket, pid_t pid, enum ada_talk_stage stage)
+{
+	const struct talking *mine = talking_at(server, socket);
+
+	for (size_t i = 0; mine && i < server->talks.count; i++) {
+		const struct talking *other = &server->talks.items[i];
+
+		if (other->pid == pid && other->order < mine->order && other->stage < stage)
+			return false;
+	}
+	return true;
+}
+
+void ada_server_await(struct ada_server *server, int socket, pid_t pid, enum ada_talk_stage stage)
+{
+	struct timespec until;
+
+	if (!server)
+		return;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += TURN_SECONDS;
+	pthread_mutex_lock(&server->lock);
+	while (!server->closing && !is_next(server, socket, pid, stage))
+		if (pthread_cond_timedwait(&server->ended, &server->lock, &until))
+			break;
+	pthread_mutex_unlock(&server->lock);
 }
 
 /* Through the descriptor of the directory: whoever has the one above may have exchanged it. */
@@ -302,6 +411,7 @@ int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, s
 	server->quit = eventfd(0, EFD_CLOEXEC);
 	pthread_mutex_init(&server->lock, NULL);
 	pthread_cond_init(&server->ended, NULL);
+	sem_init(&server->door, 0, 1);
 	server->place = -1;
 	runtime = runtime_directory();
 	status = server->socket < 0 || server->quit < 0 ? -errno : runtime ? make_place(server, runtime) : -ENOENT;
@@ -309,15 +419,14 @@ int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, s
 		status = make_place(server, "/tmp");
 	if (!status) {
 		make_abstract(server);
-		status = -pthread_create(&server->acceptor, NULL, accept_all, server);
+		status = have_next(server);
 		if (!status) {
 			status = -pthread_create(&server->pulse, NULL, send_pulses, server);
 			if (!status) {
 				*result = server;
 				return 0;
 			}
-			eventfd_write(server->quit, 1);
-			pthread_join(server->acceptor, NULL);
+			end_hosts(server);
 		}
 		leave_place(server);
 	}
@@ -359,12 +468,7 @@ size_t ada_server_busy(struct ada_server *server)
 
 void ada_server_close(struct ada_server *server)
 {
-	eventfd_write(server->quit, 1);
-	pthread_mutex_lock(&server->lock);
-	for (size_t i = 0; i < server->talks.count; i++)
-		shutdown(server->talks.items[i].socket, SHUT_RDWR);
-	pthread_mutex_unlock(&server->lock);
-	pthread_join(server->acceptor, NULL);
+	end_hosts(server);
 	pthread_join(server->pulse, NULL);
 	pthread_mutex_lock(&server->lock);
 	while (server->talks.count) {
@@ -381,5 +485,6 @@ void ada_server_close(struct ada_server *server)
 	ada_array_free(&server->talks);
 	pthread_mutex_destroy(&server->lock);
 	pthread_cond_destroy(&server->ended);
+	sem_destroy(&server->door);
 	free(server);
 }

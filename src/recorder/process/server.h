@@ -21,8 +21,17 @@ void ada_server_close(struct ada_server *server);
 /* Says whether the agent at that socket waits for an answer: then the server tells it now and then that the recorder is at work. NULL: a
  * conversation that no server began. */
 void ada_server_owes(struct ada_server *server, int socket, bool owes);
-/* The calling thread's peer has its segment: what comes now may take long, and has no precedence any more. */
-void ada_server_greeted(const struct ada_server *server);
+enum ada_talk_stage {
+	ADA_TALK_GREETED = 1, /* its HELLO was heard, and all is done that follows from it */
+	ADA_TALK_TOLD,	      /* all that it says was heard: the provider's modules are as they were when the agent went on */
+};
+/* The calling thread's conversation has got so far. GREETED: its peer has its segment; what comes now may take long, and has no precedence
+ * any more. NULL: a conversation that no server began. */
+void ada_server_reached(struct ada_server *server, int socket, enum ada_talk_stage stage);
+/* Waits, for some seconds at most, until those of the conversations of `pid` that were accepted before this one have got so far, or are
+ * over: who doesn't wait for answers may begin the next one, and fork, before the first was heard; but nobody is to hear of an image before
+ * the fork that it comes from, nor of a child before its parent. */
+void ada_server_await(struct ada_server *server, int socket, pid_t pid, enum ada_talk_stage stage);
 /* conversation.c: one conversation from HELLO to its end. */
 void ada_conversation_run(struct ada_recorder *recorder, int socket);
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/file.h"
 #include "recorder/host/disable.h"
+#include "recorder/session/disk.h"
 #include "recorder/session/manifest_parts.h"
 #include "recorder/state/provider.h"
 
@@ -47,11 +48,16 @@ static json_object *thread_of(const struct ada_provider *provider, uint32_t id)
 	json_object_object_add(object, "directory", json_object_new_string(text));
 	for (size_t i = 0; i < lane->segments.count; i++) {
 		json_object *segment = json_object_new_object();
+		bool packed = ada_lane_is_packed(lane, i);
 
 		if (i)
-			snprintf(text, sizeof text, "index.%zu.atf", i);
-		json_object_object_add(segment, "file", json_object_new_string(i ? text : "index.atf"));
+			snprintf(text, sizeof text, "index.%zu.%s", i, packed ? "atp" : "atf");
+		else
+			snprintf(text, sizeof text, "index.%s", packed ? "atp" : "atf");
+		json_object_object_add(segment, "file", json_object_new_string(text));
 		ada_json_count(segment, "events", lane->segments.items[i]);
+		if (packed)
+			json_object_object_add(segment, "packed", json_object_new_boolean(true));
 		json_object_array_add(segments, segment);
 	}
 	json_object_object_add(object, "segments", segments);
@@ -75,7 +81,7 @@ static const char *module_kind(uint32_t flags)
 
 /* Functions of a traced module: hooked + all that is skipped = functions. */
 struct coverage {
-	uint64_t functions, hooked, imports, skipped[ADA_REFUSAL_COUNT];
+	uint64_t functions, hooked, imports, bound, skipped[ADA_REFUSAL_COUNT];
 };
 
 static struct coverage coverage_of(const struct ada_module_state *state, const struct ada_shm_module *module)
@@ -89,6 +95,7 @@ static struct coverage coverage_of(const struct ada_module_state *state, const s
 	coverage.functions = state->planned->functions;
 	coverage.hooked = module->hooked < hookable ? module->hooked : hookable;
 	coverage.imports = module->imports;
+	coverage.bound = module->bound;
 	for (int reason = 1; reason < ADA_REFUSAL_COUNT; reason++)
 		coverage.skipped[reason] = state->planned->skipped[reason];
 	coverage.skipped[ADA_REFUSAL_EXCLUDED] -= state->named_hooks; /* triggers name them all the same */
@@ -132,6 +139,7 @@ static json_object *module_of(const struct ada_provider *provider, uint32_t id, 
 	ada_json_count(object, "hooked", coverage.hooked);
 	ada_json_count(object, "mismatched", module->mismatched);
 	ada_json_count(object, "imports", coverage.imports);
+	ada_json_count(object, "bound", coverage.bound);
 	json_object_object_add(object, "skipped", skipped_of(&coverage));
 	snprintf(text, sizeof text, "modules/%u.tsv", id);
 	json_object_object_add(object, "symbols", state && state->symbols ? json_object_new_string(text) : NULL);
@@ -140,6 +148,7 @@ static json_object *module_of(const struct ada_provider *provider, uint32_t id, 
 	total->functions += coverage.functions;
 	total->hooked += coverage.hooked;
 	total->imports += coverage.imports;
+	total->bound += coverage.bound;
 	for (int reason = 1; reason < ADA_REFUSAL_COUNT; reason++)
 		total->skipped[reason] += coverage.skipped[reason];
 	return object;
@@ -158,6 +167,7 @@ static void add_modules(json_object *manifest, struct ada_provider *provider)
 	ada_json_count(hooks, "functions", total.functions);
 	ada_json_count(hooks, "hooked", total.hooked);
 	ada_json_count(hooks, "imports", total.imports);
+	ada_json_count(hooks, "bound", total.bound);
 	json_object_object_add(hooks, "skipped", skipped_of(&total));
 	ada_json_count(hooks, "stubs", provider->header.sites);
 	ada_json_count(hooks, "stubsRefused", provider->header.sites_refused);
@@ -203,6 +213,7 @@ static void add_buffering(json_object *manifest, const struct ada_provider *prov
 	json_object_object_add(index, "onFull", json_object_new_string(options->on_full == ADA_ON_FULL_BLOCK ? "block" : "drop"));
 	ada_json_count(index, "bufferBytes", (uint64_t)provider->header.index_chunks * ADA_CHUNK_BYTES);
 	ada_json_count(index, "chunkBytes", ADA_CHUNK_BYTES);
+	ada_manifest_add_memory(index, &provider->index_memory);
 	ada_json_count(index, "waits", provider->header.waits);
 	ada_json_count(index, "memoryWaits", provider->header.memory_waits);
 	ada_json_count(index, "waitsGivenUp", provider->header.waits_given_up);
@@ -242,7 +253,8 @@ static void add_recording(json_object *manifest, const struct ada_provider *prov
 {
 	json_object *object = json_object_new_object();
 	enum ada_disable disabled = provider->header.disabled;
-	const char *reason = provider->drain.failed ? provider->drain.error.text : NULL;
+	const char *reason = provider->drain.failed || provider->drain.stopped_ns ? provider->drain.error.text : NULL;
+	json_object *disk = ada_json_disk_of(provider);
 	bool as_asked = false;
 	uint32_t threads, modules;
 	const char *state;
@@ -268,6 +280,8 @@ static void add_recording(json_object *manifest, const struct ada_provider *prov
 	ada_json_count(object, "threadsRefused", threads);
 	ada_json_count(object, "modulesRefused", modules);
 	ada_json_count(object, "internalErrors", provider->header.internal_errors + provider->drain.bad_chunks);
+	if (disk)
+		json_object_object_add(object, "disk", disk);
 	json_object_object_add(manifest, "recording", object);
 }
 
@@ -291,6 +305,8 @@ void ada_manifest_write(struct ada_provider *provider)
 	add_lanes(manifest, provider);
 	add_modules(manifest, provider);
 	add_buffering(manifest, provider);
+	json_object_object_add(manifest, "ledger", ada_manifest_ledger(provider));
+	json_object_object_add(manifest, "muted", ada_manifest_muted(provider));
 	json_object_object_add(manifest, "clock", ada_json_clock_of(provider->recorder->clock));
 	json_object_object_add(manifest, "exit", ada_json_exit_of(&provider->exit, NULL));
 	crash = &provider->header.crash;

@@ -93,6 +93,12 @@ json_object *ada_json_metrics_of(const struct ada_provider *provider)
 	return object;
 }
 
+void ada_manifest_add_memory(json_object *object, const struct ada_pool_memory *memory)
+{
+	ada_json_count(object, "memoryBytes", memory->bytes);
+	json_object_object_add(object, "hugeBytes", memory->huge_bytes == UINT64_MAX ? NULL : json_object_new_uint64(memory->huge_bytes));
+}
+
 json_object *ada_manifest_detail_buffer(const struct ada_provider *provider)
 {
 	static const char *const modes[] = { "circular", "oneshot", "streaming" };
@@ -109,8 +115,10 @@ json_object *ada_manifest_detail_buffer(const struct ada_provider *provider)
 	ada_json_count(object, "bufferBytes", (uint64_t)header->detail_chunks * header->detail_chunk_bytes);
 	ada_json_count(object, "chunkBytes", header->detail_chunk_bytes);
 	ada_json_count(object, "chunks", header->detail_chunks);
-	ada_json_count(object, "recordBytes", (uint64_t)header->detail_scale * 32);
+	ada_manifest_add_memory(object, &provider->detail_memory);
+	ada_json_count(object, "recordBytes", ADA_DETAIL_LARGEST(header->detail_stack_bytes));
 	ada_json_count(object, "stackBytes", provider->recorder->options->detail_stack_bytes);
+	json_object_object_add(object, "stackAt", json_object_new_string(provider->recorder->options->stack_at_return ? "both" : "call"));
 	ada_json_count(object, "dropped", dropped);
 	ada_json_count(object, "starved", header->detail.starved);
 	ada_json_count(object, "discarded", header->detail.discarded);

@@ -263,6 +263,8 @@ static json_object *short_reason_of(const struct ada_provider *provider, const s
 		    size_text((uint64_t)provider->header.detail_chunks * provider->header.detail_chunk_bytes, size));
 	if (window->shorts & ADA_SHORT_THREAD)
 		say_end(text, window, "its thread ended");
+	if (window->shorts & ADA_SHORT_QUIET)
+		say(text, "no event came for 1 s, before the %" PRIu64 " events asked after the mark", window->post_events);
 	if (window->shorts & ADA_SHORT_EXIT)
 		say_end(text, window, "the process ended");
 	if (window->shorts & ADA_SHORT_STOPPED)

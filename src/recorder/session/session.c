@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "atf/session/anchor.h"
 #include "base/file.h"
+#include "recorder/sched/sched.h"
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"
 
@@ -66,6 +67,7 @@ static void add_detail_options(json_object *object, const struct ada_trace_optio
 
 	json_object_object_add(object, "detail", json_object_new_string(detail));
 	ada_json_count(object, "stack-bytes", options->detail_stack_bytes);
+	json_object_object_add(object, "stack-at", json_object_new_string(options->stack_at_return ? "both" : "call"));
 	json_object_object_add(object, "detail-mode", json_object_new_string(modes[options->detail_mode]));
 	ada_json_count(object, "detail-buffer", options->detail_buffer_bytes);
 	json_object_object_add(object, "trigger", strings_of(&options->triggers));
@@ -79,7 +81,7 @@ static void add_detail_options(json_object *object, const struct ada_trace_optio
 
 static json_object *options_of(const struct ada_trace_options *options)
 {
-	static const char *const modes[] = { "streaming", "oneshot", "circular" };
+	static const char *const modes[] = { "streaming", "oneshot", "circular" }, *const packs[] = { "auto", "always", "never" };
 	json_object *object = json_object_new_object();
 
 	json_object_object_add(object, "modules", strings_of(&options->modules));
@@ -91,7 +93,10 @@ static json_object *options_of(const struct ada_trace_options *options)
 	ada_json_count(object, "index-buffer", options->index_buffer_bytes);
 	json_object_object_add(object, "on-full", json_object_new_string(options->on_full == ADA_ON_FULL_BLOCK ? "block" : "drop"));
 	ada_json_count(object, "segment-size", options->segment_bytes);
+	json_object_object_add(object, "pack", json_object_new_string(packs[options->pack]));
+	json_object_object_add(object, "sched", json_object_new_string(options->sched ? "auto" : "off"));
 	json_object_object_add(object, "debug-poison", json_object_new_boolean(options->poison));
+	json_object_object_add(object, "debug-unbound", json_object_new_boolean(options->unbound));
 	add_detail_options(object, options);
 	return object;
 }
@@ -114,6 +119,24 @@ static json_object *anchors_of(const struct ada_session *session)
 	}
 	ada_array_free(&anchors.items);
 	return list;
+}
+
+/* What became of the scheduling lane. */
+static json_object *sched_of(const struct ada_recorder *recorder)
+{
+	json_object *object = json_object_new_object();
+	struct ada_sched_counts counts = { 0 };
+	const char *reason = *recorder->no_sched.text ? recorder->no_sched.text : NULL;
+
+	if (recorder->sched)
+		counts = ada_sched_count(recorder->sched);
+	if (counts.failed)
+		reason = strerror(-counts.failed);
+	json_object_object_add(object, "recorded", json_object_new_boolean(recorder->sched != NULL));
+	json_object_object_add(object, "reason", reason ? json_object_new_string(reason) : NULL);
+	ada_json_count(object, "events", counts.events);
+	ada_json_count(object, "lost", counts.lost);
+	return object;
 }
 
 static json_object *session_of(struct ada_recorder *recorder, bool finalized)
@@ -147,6 +170,7 @@ static json_object *session_of(struct ada_recorder *recorder, bool finalized)
 	pthread_mutex_unlock(&recorder->lock);
 	json_object_object_add(object, "processes", processes);
 	json_object_object_add(object, "notRecorded", unrecorded);
+	json_object_object_add(object, "sched", sched_of(recorder));
 	json_object_object_add(object, "clock", ada_json_clock_of(recorder->clock));
 	json_object_object_add(object, "anchors", anchors_of(session));
 	json_object_object_add(object, "exit", ada_json_exit_of(&recorder->main_exit, NULL));

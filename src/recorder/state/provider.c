@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "recorder/host/huge.h"
+#include "recorder/host/usage.h"
 
 void ada_recorder_wake(struct ada_recorder *recorder)
 {
@@ -42,6 +44,20 @@ struct ada_provider *ada_provider_at(struct ada_recorder *recorder, size_t numbe
 	return provider;
 }
 
+struct ada_provider *ada_provider_numbered(struct ada_recorder *recorder, uint32_t number)
+{
+	struct ada_provider *found = NULL;
+
+	if (number == ADA_NONE || !(number & ADA_READY_BIT))
+		return number == ADA_NONE ? NULL : ada_provider_at(recorder, number);
+	pthread_mutex_lock(&recorder->lock);
+	for (size_t i = recorder->providers.count; i-- && !found;)
+		if (recorder->providers.items[i]->ready == (number & ADA_READY_NUMBER))
+			found = recorder->providers.items[i];
+	pthread_mutex_unlock(&recorder->lock);
+	return found;
+}
+
 struct ada_provider *ada_provider_of(struct ada_recorder *recorder, pid_t pid)
 {
 	struct ada_provider *found = NULL;
@@ -63,10 +79,36 @@ bool ada_provider_gone(const struct ada_provider *provider)
 	return kill(provider->pid, 0) && errno == ESRCH;
 }
 
+void ada_provider_note_cpu(struct ada_provider *provider)
+{
+	uint64_t ns;
+
+	/* Once the process is gone its pid may be another's. */
+	if (!__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE) && ada_usage_cpu_ns(provider->pid, &ns))
+		__atomic_store_n(&provider->cpu_ns, ns, __ATOMIC_RELAXED);
+}
+
+struct ada_cost ada_provider_cost(const struct ada_provider *provider)
+{
+	struct ada_cost cost = { .events = ada_provider_events(provider) + ada_provider_lost(provider) };
+	uint64_t cpu_ns = __atomic_load_n(&provider->cpu_ns, __ATOMIC_RELAXED);
+
+	cost.cpu_ns = cpu_ns > provider->cpu_before_ns ? cpu_ns - provider->cpu_before_ns : 0;
+	cost.event_ns = ada_ledger_event_ns(&provider->ledger);
+	cost.cost_ns = (uint64_t)((double)cost.events * cost.event_ns);
+	return cost;
+}
+
+size_t ada_provider_functions_of_most(const struct ada_provider *provider)
+{
+	return ada_ledger_functions_of_most(&provider->ledger);
+}
+
 void ada_provider_note_gone(struct ada_provider *provider)
 {
 	uint64_t none = 0;
 
+	ada_provider_note_cpu(provider); /* while its parent hasn't heard of its end */
 	if (!__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE))
 		__atomic_compare_exchange_n(&provider->gone_ns, &none, ada_clock_boottime_ns(), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
@@ -89,6 +131,11 @@ static void keep_header(struct ada_provider *provider)
 	memcpy(to + behind, from + behind, sizeof provider->header - behind);
 }
 
+static struct ada_pool_memory memory_of(const uint8_t *pool, uint64_t bytes)
+{
+	return (struct ada_pool_memory){ bytes, pool ? ada_huge_bytes(pool, bytes) : 0 };
+}
+
 /* The manifest is built from copies once the segment is gone. */
 static void keep_tables(struct ada_provider *provider)
 {
@@ -98,6 +145,8 @@ static void keep_tables(struct ada_provider *provider)
 	ada_drain_meet(&provider->drain);
 	provider->thread_count = (uint32_t)provider->drain.lanes.count;
 	keep_header(provider);
+	provider->index_memory = memory_of(segment->pool, (uint64_t)segment->chunks_ready * ADA_CHUNK_BYTES);
+	provider->detail_memory = memory_of(segment->detail_pool, (uint64_t)segment->detail_ready * segment->detail_chunk_bytes);
 	free(provider->module_table);
 	free(provider->thread_table);
 	provider->module_table = calloc(provider->module_count + 1, sizeof *provider->module_table);

@@ -5,6 +5,8 @@
 
 /* By number; NULL: there are no more. Any thread. */
 struct ada_provider *ada_provider_at(struct ada_recorder *recorder, size_t number);
+/* By the number that agents say: that one, with ADA_READY_BIT the one of the ready segment that it took, or ADA_NONE. Any thread. */
+struct ada_provider *ada_provider_numbered(struct ada_recorder *recorder, uint32_t number);
 /* The provider that is recording in `pid`, or NULL. Any thread. */
 struct ada_provider *ada_provider_of(struct ada_recorder *recorder, pid_t pid);
 bool ada_provider_gone(const struct ada_provider *provider);	/* its process has ended. Any thread. */
@@ -14,7 +16,18 @@ void ada_recorder_wake(struct ada_recorder *recorder);
 /* Any thread: notes a process or image that runs unrecorded. program NULL: what /proc says. */
 void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, const char *program, const char *reason);
 
+/* What recording took of a process's CPU time: its events, each at the price that the ledger has found. */
+struct ada_cost {
+	uint64_t events; /* in files or lost */
+	double event_ns; /* that one takes (index/ledger.h); 0: not known */
+	uint64_t cost_ns;
+	uint64_t cpu_ns; /* that it has used since this image began, when last looked at; 0: not known */
+};
+
 /* Main thread. */
+struct ada_cost ada_provider_cost(const struct ada_provider *provider);
+size_t ada_provider_functions_of_most(const struct ada_provider *provider); /* of the ledger: it ranks all functions */
+void ada_provider_note_cpu(struct ada_provider *provider); /* looks at the CPU time of a process that isn't gone. Any thread. */
 void ada_provider_snapshot(struct ada_provider *provider); /* what the manifest needs of the segment, as it is now */
 uint64_t ada_provider_events(const struct ada_provider *provider);
 uint64_t ada_provider_lost(const struct ada_provider *provider);

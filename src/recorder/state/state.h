@@ -6,6 +6,8 @@
  *   late            one a late patch: holds the process by ptrace, and ends with it
  *   grower          allocates shared memory ahead of use
  *   stock           makes segments ahead of processes (process/stock.h)
+ *   ada-pack        a few threads that encode and write what is recorded packed (index/packers.h)
+ *   sched           writes when threads ran (sched/sched.h)
  *   presence        holds what tells agents that the recorder lives
  *   scribe          a few threads that write the manifests and session.json that main has put together (scribe.h)
  *
@@ -30,6 +32,7 @@
 #include "recorder/host/spawn.h"
 #include "recorder/index/arena.h"
 #include "recorder/index/drain.h"
+#include "recorder/index/ledger.h"
 #include "recorder/index/sink.h"
 #include "recorder/planning/plans.h"
 
@@ -47,9 +50,19 @@ struct ada_heir_age {
 	uint32_t generation, turns;
 };
 
+/* A stretch of time in which a function's hook was out (--budget). */
+struct ada_mute {
+	uint64_t function_id;
+	uint64_t from_ns, to_ns; /* boot time; to 0: it still is */
+	double calls_a_second;	 /* that it had made until then */
+};
+
+struct ada_budget;
 struct ada_provider {
 	struct ada_recorder *recorder;
+	struct ada_provider *parent; /* of a fork's child: the image whose memory it has; else NULL */
 	uint32_t number;
+	uint32_t ready; /* number that its segment had when it lay ready and the process took it by itself (abi/ready.h); 0: it didn't */
 	pid_t pid, parent_pid;
 	int pidfd;
 	char name[32];		  /* of its directory: pid_123, pid_123_2 */
@@ -64,6 +77,7 @@ struct ada_provider {
 	bool mapped;
 	bool growing;	       /* the grower is at work in the segment: set under `lock`, taken back without */
 	uint64_t allowed_ns;   /* when the grower last looked at the limits of the process */
+	size_t allowed_among;  /* how many processes shared the room then, where no group had a limit; else 0 */
 	pthread_mutex_t facts; /* guards modules; nothing under it takes long */
 	ADA_ARRAY(struct ada_module_state) modules;
 	size_t inherited;     /* of the modules: those that a fork's child has of its parent */
@@ -82,6 +96,14 @@ struct ada_provider {
 	struct ada_heir_age heir_ages[ADA_HEIRS]; /* main thread's */
 
 	struct ada_drain drain;
+	struct ada_ledger ledger;
+	uint64_t cpu_ns, cpu_before_ns; /* of the process, when last looked at, and when this image began (atomic) */
+	struct ada_budget *budget;	/* recorder/budget; NULL: none yet, or no longer */
+	ADA_ARRAY(struct ada_mute) mutes;
+	/* Atomic: what recording costs, of the time that the program takes for itself, how many hooks are out, and of which version of the
+	 * policy no function is among them */
+	uint64_t cost_ppm, muted;
+	uint32_t muted_version;
 	struct ada_details *details; /* NULL: no detail is kept */
 	struct ada_exit_info exit;
 	unsigned unused_turns;	      /* turns in a row in which no process had the segment, though its own one lives */
@@ -97,6 +119,10 @@ struct ada_provider {
 	struct ada_shm header;
 	struct ada_shm_module *module_table;
 	struct ada_shm_thread *thread_table; /* by id */
+	struct ada_pool_memory {
+		uint64_t bytes;	     /* that the pool has got so far */
+		uint64_t huge_bytes; /* of these in huge pages; UINT64_MAX: not known */
+	} index_memory, detail_memory;
 	uint32_t module_count, thread_count;
 };
 
@@ -116,15 +142,20 @@ struct ada_recorder {
 	pid_t keeper;			/* not above 0: there is none */
 	struct ada_presence_held presence;
 	struct ada_filter *filter;
+	struct ada_module_filter *module_filter;
+	struct ada_filter *kept; /* --keep; NULL: nothing */
 	struct ada_plans *plans;
 	struct ada_policy *policy;
 	struct ada_clock *clock;
 	struct ada_sink *sink;
+	struct ada_packers *packers;
 	struct ada_scribe *scribe;
 	struct ada_paper session_paper;
 	struct ada_lane_options lane_options;
 	struct ada_server *server;
-	struct ada_stock *stock; /* NULL: there is none */
+	struct ada_stock *stock;   /* NULL: there is none */
+	struct ada_sched *sched;   /* the scheduling lane; NULL: there is none, and */
+	struct ada_error no_sched; /* ... why; "": none was asked for */
 	struct ada_control *control;
 	const char *control_path; /* of its socket, as session.json has it; NULL: it is closed */
 	int wake;		  /* eventfd: other threads have news for the main one */
@@ -145,6 +176,9 @@ struct ada_recorder {
 	char agent[PATH_MAX]; /* libada-agent.so */
 	/* For the next provider: what the pools of live providers hold, and how many these are (atomic). The grower writes both */
 	uint64_t pool_bytes, pool_count;
+	/* What the machine leaves to the pools, and when the grower saw that the recorder's control groups have no limit (atomic) */
+	uint64_t machine_room, unlimited_ns;
+	int disk_told;	 /* -errno of the disk's trouble that stderr was told of; 0: that there is none */
 	int lane_files;	 /* files of lanes leave descriptors from this number on to all else */
 	bool main_heard; /* the spawned program's agent said HELLO */
 };

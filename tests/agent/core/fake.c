@@ -36,7 +36,7 @@ static struct ada_shm *shm;
 static uint8_t *detail_done;
 static struct follow *follows;
 static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
-void (*fake_see_detail)(const struct ada_event *event, const struct ada_detail *record);
+void (*fake_see_detail)(const struct ada_event *event, const struct ada_detail *record, const struct ada_detail_view *view);
 bool fake_detail_checked;
 void (*fake_see)(uint32_t thread, const struct ada_event *event);
 bool (*fake_hookable)(uint64_t return_address);
@@ -44,7 +44,7 @@ void (*fake_forked)(void);
 void (*fake_judge)(const struct ada_judged *event);
 struct fake_detail fake_detail;
 uint32_t fake_small;
-bool fake_poison;
+bool fake_poison, fake_no_vectors;
 
 static bool text_is_hookable(uint64_t return_address)
 {
@@ -99,9 +99,9 @@ static uint64_t detail_lay_out(struct ada_shm *made, uint64_t offset)
 	made->detail_chunks = fake_detail.chunks;
 	made->detail_front = fake_detail.chunks; /* all there is lies in the bitmap */
 	made->detail_stack_bytes = fake_detail.stack;
+	made->detail_return_stack_bytes = fake_detail.at_call ? 0 : fake_detail.stack;
 	made->detail_mode = fake_detail.mode;
-	made->detail_scale = ADA_DETAIL_SCALE(ADA_DETAIL_ROOM(fake_detail.stack));
-	made->detail_chunk_bytes = ADA_CHUNK_BYTES * made->detail_scale;
+	made->detail_chunk_bytes = ADA_DETAIL_CHUNK_BYTES(fake_detail.stack, made->detail_return_stack_bytes);
 	made->detail_small_chunks = made->detail_small_front = fake_small;
 	made->detail_sealed_offset = offset += (ada_chunk_numbers(fake_detail.chunks, fake_small) + 63) / 64 * 8;
 	made->detail_small_sealed_offset = offset += fake_detail.chunks * 8ull;
@@ -148,7 +148,7 @@ struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 	offset = detail_lay_out(&made, offset + (uint64_t)chunks * ADA_CHUNK_BYTES);
 	made.small_offset = offset;
 	made.detail_small_offset = offset += (uint64_t)fake_small * ADA_SMALL_BYTES + ADA_SMALL_BEHIND;
-	offset += (uint64_t)made.detail_small_chunks * ADA_SMALL_BYTES * made.detail_scale;
+	offset += (uint64_t)made.detail_small_chunks * ADA_DETAIL_SMALL(made.detail_chunk_bytes);
 	made.total_bytes = total = offset;
 	if (fd < 0 || ftruncate(fd, total))
 		abort();
@@ -164,7 +164,7 @@ struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 	free(detail_done);
 	detail_done = calloc(ada_chunk_numbers(made.detail_chunks, made.detail_small_chunks) + 1, 1);
 	follows = mmap(NULL, THREADS * sizeof *follows, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ada_above = (struct ada_above){ ada_stubs, ada_region_pass_calls, text_is_hookable, forked_slow, NULL };
+	ada_above = (struct ada_above){ ada_stubs, ada_region_pass_calls, ada_region_near_known, text_is_hookable, forked_slow, NULL };
 	if (ada_core_shm())
 		ada_core_forked(); /* all threads but the caller must be gone */
 	else
@@ -196,6 +196,7 @@ __attribute__((constructor)) static void free_registers(void)
 	const uint16_t values = 1 << ADA_REGISTER_R10 | 1 << ADA_REGISTER_R11 | 1 << ADA_REGISTER_FLAGS;
 	const char *name = getenv("FAKE_FREE");
 
+	fake_no_vectors = getenv("FAKE_PLAIN");
 	if (!name)
 		return;
 	fake_free_at_entry = fake_free_at_exit = 1 << ADA_REGISTER_FLAGS;
@@ -217,7 +218,8 @@ static bool hook_one(struct ada_region *region, uint8_t *function)
 				      .body = body,
 				      .body_bytes = 5,
 				      .free_at_entry = fake_free_at_entry,
-				      .free_at_exit = fake_free_at_exit };
+				      .free_at_exit = fake_free_at_exit,
+				      .reads_vectors = !fake_no_vectors };
 	uint64_t entry;
 	int32_t distance;
 
@@ -257,25 +259,13 @@ int fake_hook(void *const *begin, void *const *end)
 	return hooked;
 }
 
-uint64_t fake_id(void *function)
-{
-	uint8_t *jump = function;
-	int32_t distance;
-
-	if (*jump == 0xf3)
-		jump += 4;
-	if (*jump != 0xe9)
-		return 0;
-	memcpy(&distance, jump + 1, 4);
-	return ((struct ada_hook *)(jump + 5 + distance + ADA_BLOCK_BYTES))->function_id;
-}
-
 struct ada_detail_chunk *fake_detail_chunk(uint32_t number)
 {
 	if (number < shm->detail_chunks)
 		return (struct ada_detail_chunk *)((char *)shm + shm->detail_offset + (uint64_t)number * shm->detail_chunk_bytes);
 	number -= ada_small_first(shm->detail_chunks);
-	return (struct ada_detail_chunk *)((char *)shm + shm->detail_small_offset + (uint64_t)number * ADA_SMALL_BYTES * shm->detail_scale);
+	return (struct ada_detail_chunk *)((char *)shm + shm->detail_small_offset +
+					   (uint64_t)number * ADA_DETAIL_SMALL(shm->detail_chunk_bytes));
 }
 
 struct ada_chunk *fake_chunk(uint32_t number)
@@ -321,25 +311,41 @@ static void closed(struct follow *follow, const struct ada_event *event)
 	follow->counts.open--;
 }
 
-/* The record of an event that is in the chunk at offset `at`, as far as it can be known here. */
-static bool detail_agrees(const struct ada_chunk *chunk, uint32_t begin, uint32_t at)
+/* Whether the record of an event that is in the chunk at offset `at` is as far as can be known here what it should be. *record_at: where it
+ * begins in the detail chunk; goes on to the next one.
+ * `seen`: it was looked at before. */
+static bool detail_agrees(const struct ada_chunk *chunk, uint32_t at, uint32_t *record_at, bool seen)
 {
 	const struct ada_event *event = (const struct ada_event *)((const char *)chunk + at);
+	uint32_t bytes = chunk->detail < shm->detail_chunks ? shm->detail_chunk_bytes : ADA_DETAIL_SMALL(shm->detail_chunk_bytes);
 	const struct ada_detail *record;
+	struct ada_detail_view view;
 
-	if (event->detail_seq != ADA_NO_DETAIL && chunk->detail == ADA_NONE)
-		return false;
 	if (chunk->detail == ADA_NONE)
 		return true;
-	record = (const struct ada_detail *)((const char *)fake_detail_chunk(chunk->detail) +
-					     (uint64_t)(at - begin + ADA_CHUNK_HEADER_BYTES) * shm->detail_scale);
+	record = (const struct ada_detail *)((const char *)fake_detail_chunk(chunk->detail) + *record_at);
+	view = ada_detail_read(record, bytes - *record_at);
+	*record_at += view.bytes;
+	if (seen)
+		return view.bytes;
 	if (event->detail_seq == ADA_NO_DETAIL)
-		return record->kind == 0;
+		return view.bytes == ADA_DETAIL_NONE_BYTES;
 	if (fake_see_detail)
-		fake_see_detail(event, record);
-	return record->kind == event->event_kind && record->counter == event->timestamp_ns && record->function_id == event->function_id &&
-	       record->stack_size <= shm->detail_stack_bytes &&
-	       record->flags == (record->kind == ADA_EVENT_CALL ? ADA_DETAIL_FLAG_VECTORS : 0);
+		fake_see_detail(event, record, &view);
+	return view.kind == event->event_kind && record->counter == event->timestamp_ns && view.function_id == event->function_id &&
+	       view.stack_size <= shm->detail_stack_bytes &&
+	       (!view.vectors == (view.kind != ADA_EVENT_CALL) || (fake_no_vectors && !view.vectors));
+}
+
+static struct ada_event event_of(const struct ada_chunk *chunk, uint32_t at)
+{
+	const struct ada_shm_thread *entries = (const struct ada_shm_thread *)((char *)shm + shm->threads_offset);
+	struct ada_event event = *(const struct ada_event *)((const char *)chunk + at);
+
+	event.thread_id = entries[chunk->entry].thread_id;
+	event.call_depth /= ADA_EVENT_DEPTH_UNIT;
+	event.detail_seq = chunk->detail == ADA_NONE ? ADA_NO_DETAIL : event.detail_seq;
+	return event;
 }
 
 static void event_take(uint32_t thread, const struct ada_event *event)
@@ -349,10 +355,7 @@ static void event_take(uint32_t thread, const struct ada_event *event)
 	if (follow->tid == 0)
 		follow->tid = event->thread_id;
 	follow->counts.errors += event->timestamp_ns < follow->last || event->thread_id != follow->tid;
-	if (event->detail_seq == (uint32_t)follow->next_seq)
-		follow->counts.detailed++;
-	else
-		follow->counts.errors += event->detail_seq != ADA_NO_DETAIL;
+	follow->counts.detailed += event->detail_seq != ADA_NO_DETAIL;
 	follow->last = event->timestamp_ns;
 	follow->next_seq++;
 	follow->counts.events++;
@@ -362,6 +365,9 @@ static void event_take(uint32_t thread, const struct ada_event *event)
 	} else if (event->event_kind == ADA_EVENT_RETURN || event->event_kind == ADA_EVENT_EXCEPTION) {
 		*(event->event_kind == ADA_EVENT_RETURN ? &follow->counts.returns : &follow->counts.exceptions) += 1;
 		closed(follow, event);
+	} else if (event->event_kind == ADA_EVENT_RECORDER) {
+		follow->counts.waits++;
+		follow->counts.errors += !event->function_id;
 	} else if (event->event_kind == ADA_EVENT_LOST) {
 		follow->counts.lost_events++;
 		follow->counts.lost += event->function_id;
@@ -377,15 +383,21 @@ static void event_take(uint32_t thread, const struct ada_event *event)
 static void chunk_take(uint32_t number)
 {
 	struct ada_chunk *chunk = fake_chunk(number);
-	uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE), begin = ada_chunk_begin(shm->index_chunks, number);
+	uint32_t end = ada_chunk_end(chunk), begin = ada_chunk_begin(shm->index_chunks, number);
 	struct follow *follow = &follows[chunk->thread];
 	uint64_t seq = chunk->first_seq + (begin - ADA_CHUNK_HEADER_BYTES) / 32;
+	uint32_t record_at = ADA_DETAIL_RECORDS_BEGIN;
 
 	for (uint32_t at = begin; at < end; at += 32, seq++) {
-		if (seq < follow->next_seq)
+		bool seen = seq < follow->next_seq;
+		struct ada_event event;
+
+		if (fake_detail_checked)
+			follow->counts.errors += !detail_agrees(chunk, at, &record_at, seen);
+		if (seen)
 			continue;
-		follow->counts.errors += fake_detail_checked && !detail_agrees(chunk, begin, at);
-		event_take(chunk->thread, (struct ada_event *)((char *)chunk + at));
+		event = event_of(chunk, at);
+		event_take(chunk->thread, &event);
 	}
 }
 
@@ -507,6 +519,7 @@ struct fake_counts fake_count_tid(uint32_t tid)
 			continue;
 		sum.events += one->events;
 		sum.detailed += one->detailed;
+		sum.waits += one->waits;
 		sum.calls += one->calls;
 		sum.returns += one->returns;
 		sum.exceptions += one->exceptions;

@@ -13,6 +13,7 @@ extern "C" {
 struct fake_counts {
 	uint64_t events, calls, returns, exceptions, lost_events, lost;
 	uint64_t detailed; /* events with a detail record */
+	uint64_t waits;	   /* for the recorder: RECORDER events, which have none */
 	uint64_t open;	   /* calls not closed yet */
 	uint64_t errors;   /* sequence, time, or a return without its call */
 };
@@ -20,6 +21,7 @@ struct fake_counts {
 /* Of the segments made from now on; chunks 0: no detail lane. */
 struct fake_detail {
 	uint32_t chunks, stack, mode;
+	bool at_call; /* the stack's bytes of calls only */
 };
 extern struct fake_detail fake_detail;
 extern uint32_t fake_small; /* small chunks of each lane that they have besides */
@@ -27,7 +29,7 @@ struct ada_chunk *fake_chunk(uint32_t number);
 /* Each event that is drained is compared with its record. Only where none is recycled meanwhile. */
 extern bool fake_detail_checked;
 /* Called with each event and its record that is; NULL: nobody. */
-extern void (*fake_see_detail)(const struct ada_event *event, const struct ada_detail *record);
+extern void (*fake_see_detail)(const struct ada_event *event, const struct ada_detail *record, const struct ada_detail_view *view);
 struct ada_detail_chunk *fake_detail_chunk(uint32_t number);
 void fake_detail_give_back(uint32_t number); /* as the recorder: FREE */
 /* Makes a segment of `chunks` chunks and attaches. Can be called again: from then on events go to the new one. */
@@ -38,9 +40,15 @@ void fake_use(struct ada_shm *used);
  * those that FAKE_FREE in the environment names: none, "flags", "values" (that is no argument and no result), or "all" (but the first two
  * arguments and the results). The program must be built without -fipa-ra. */
 extern uint16_t fake_free_at_entry, fake_free_at_exit;
+/* The functions hooked from now on read no vector arguments. As long as nobody sets it: whether FAKE_PLAIN is in the environment. */
+extern bool fake_no_vectors;
 extern bool fake_poison; /* of the segments made from now on */
 /* Hooks the functions of a __patchable_function_entries section that begin with five bytes of NOP. How many. */
 int fake_hook(void *const *begin, void *const *end);
+/* The near stub for the call of a hooked function that returns to there. */
+void *fake_near(void *function, const void *return_address);
+/* Leads all direct calls that this program makes of those of the functions that are hooked to near stubs. How many. */
+int fake_bind(void *const *begin, void *const *end);
 /* Takes everything that is there, open chunks too. */
 void fake_drain(void);
 /* A thread that drains sealed chunks all the time. */

@@ -357,7 +357,7 @@ static void circular_keeps_the_newest(void **state)
 		leaf(i);
 	for (uint32_t i = 0; i < 4; i++) {
 		struct ada_chunk *chunk = (struct ada_chunk *)((char *)shm + shm->index_offset + i * ADA_CHUNK_BYTES);
-		uint64_t here = ((uint32_t)chunk->commit - ADA_CHUNK_HEADER_BYTES) / 32;
+		uint64_t here = (ada_chunk_end(chunk) - ADA_CHUNK_HEADER_BYTES) / 32;
 
 		held += here;
 		if (chunk->first_seq + here > newest)

@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "abi/plan.h"
 #include "agent/record/lane.h"
 #include "fake.h"
 #include "probe.h"
@@ -36,7 +37,8 @@ static struct ada_shm *begin(uint32_t stack)
 	static bool hooked;
 	struct ada_shm *shm;
 
-	fake_detail = (struct fake_detail){ 320, stack, ADA_DETAIL_STREAMING }; /* more than index chunks: never starved */
+	/* more than index chunks: never starved */
+	fake_detail = (struct fake_detail){ 320, stack, ADA_DETAIL_STREAMING, fake_no_vectors };
 	fake_detail_checked = true;
 	shm = fake_begin(256, ADA_INDEX_STREAMING, ADA_ON_FULL_BLOCK);
 	if (!hooked)
@@ -61,7 +63,14 @@ static void inputs_make(uint64_t seed)
 		probe_results[i] = 0x1122334455667788ull * (i + 5 + seed);
 }
 
-/* Everything that the call leaves is as without a hook. */
+#define RESULTS (1 << ADA_REGISTER_RAX | 1 << ADA_REGISTER_RDX)
+static const size_t places[ADA_REGISTER_COUNT] = {
+	offsetof(struct probe, rax), offsetof(struct probe, rcx),   offsetof(struct probe, rdx), offsetof(struct probe, rsi),
+	offsetof(struct probe, rdi), offsetof(struct probe, r8),    offsetof(struct probe, r9),	 offsetof(struct probe, r10),
+	offsetof(struct probe, r11), offsetof(struct probe, flags),
+};
+
+/* Everything that the call leaves is as without a hook, but for what is free. */
 static void registers_kept(void)
 {
 	struct probe expected = in;
@@ -74,40 +83,46 @@ static void registers_kept(void)
 	expected.unused = out.unused;
 	expected.flags &= PROBE_FLAGS;
 	out.flags &= PROBE_FLAGS;
+	for (uint32_t i = 0; i < ADA_REGISTER_COUNT; i++)
+		if (((fake_free_at_entry | fake_free_at_exit) & ~RESULTS) >> i & 1)
+			memcpy((char *)&out + places[i], (char *)&expected + places[i], 8);
 	assert_memory_equal(&out, &expected, sizeof out);
 }
 
 static struct {
-	uint32_t calls, returns, stack_size;
+	uint32_t calls, returns, stack_size, return_size;
 	bool slot_known;
 } seen;
 static uint64_t functions[2]; /* that are looked at: the probe's */
 
-static void record_check(const struct ada_event *event, const struct ada_detail *record)
+static void record_check(const struct ada_event *event, const struct ada_detail *record, const struct ada_detail_view *view)
 {
 	const uint64_t arguments[8] = { in.rdi, in.rsi, in.rdx, in.rcx, in.r8, in.r9, in.rax, in.r10 };
+	static const uint8_t registers[8] = { ADA_REGISTER_RDI, ADA_REGISTER_RSI, ADA_REGISTER_RDX, ADA_REGISTER_RCX,
+					      ADA_REGISTER_R8,	ADA_REGISTER_R9,  ADA_REGISTER_RAX, ADA_REGISTER_R10 };
 	const uint64_t results[4] = { probe_results[0], probe_results[1], probe_results[2], probe_results[4] };
-	const uint64_t *vectors = (const uint64_t *)(record->stack + ADA_DETAIL_ROOM(fake_detail.stack));
 
 	if (event->function_id != functions[0] && event->function_id != functions[1])
 		return;
-	assert_int_equal(record->kind, event->event_kind);
+	assert_int_equal(view->kind, event->event_kind);
 	assert_int_equal(record->lr, (uint64_t)probe_return);
 	assert_int_equal(record->fp, in.rbp);
 	if (seen.slot_known)
 		assert_int_equal(record->sp, out.rsp - 8);
-	assert_int_equal(record->stack_size, seen.stack_size);
-	assert_memory_equal(record->stack, stack_words, record->stack_size);
+	assert_int_equal(view->stack_size, view->kind == ADA_EVENT_RETURN ? seen.return_size : seen.stack_size);
+	assert_memory_equal(view->stack, stack_words, view->stack_size);
 	if (event->event_kind == ADA_EVENT_CALL) {
 		seen.calls++;
-		assert_memory_equal(record->x, arguments, sizeof arguments);
-		assert_int_equal(record->flags, ADA_DETAIL_FLAG_VECTORS);
-		for (int i = 0; i < 8; i++)
-			assert_int_equal(vectors[i], in.xmm[i][0]);
+		for (int i = 0; i < 8; i++) /* behind a tail call what was free is gone */
+			if (functions[0] == functions[1] || !(fake_free_at_entry >> registers[i] & 1))
+				assert_int_equal(record->x[i], arguments[i]);
+		assert_true(view->vectors || fake_no_vectors);
+		for (int i = 0; i < 8 && view->vectors; i++)
+			assert_int_equal(view->vectors[i], in.xmm[i][0]);
 	} else {
 		seen.returns++;
 		assert_memory_equal(record->x, results, sizeof results);
-		assert_int_equal(record->flags, 0);
+		assert_null(view->vectors);
 	}
 }
 
@@ -118,6 +133,7 @@ static void probe_begin(void *target, uint32_t stack_size)
 	functions[1] = fake_id(target);
 	memset(&seen, 0, sizeof seen);
 	seen.stack_size = stack_size;
+	seen.return_size = fake_detail.at_call ? 0 : stack_size;
 	seen.slot_known = true;
 	fake_see_detail = record_check;
 }
@@ -158,6 +174,49 @@ static void a_tail_call_knows_its_caller(void **state)
 	known_calls(probe_tail, 2, 128);
 }
 
+/* Results in memory: a function returns their address, and they may be its caller's variables. */
+static void a_result_on_the_stack_is_kept(void **state)
+{
+	static const struct {
+		int64_t at; /* the result's address, from the slot */
+		uint32_t bytes;
+	} results[] = { { 8, 128 }, { 64, 128 }, { 135, 128 }, { 136, 0 }, { -1, 0 }, { 1 << 20, 0 } };
+
+	for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+		begin(128);
+		inputs_make(0);
+		fake_see_detail = NULL;
+		probe_target = probed;
+		probe_call(&in, &out, stack_words, WORDS, NULL);
+		fake_drain();
+		probe_begin(probed, 128);
+		seen.return_size = fake_detail.at_call ? results[i].bytes : 128;
+		probe_results[0] = out.rsp - 8 + (uint64_t)results[i].at;
+		for (uint32_t k = 0; k < 2 * ADA_CHUNK_EVENTS; k++) {
+			probe_call(&in, &out, stack_words, WORDS, NULL);
+			registers_kept();
+		}
+		probe_end(2 * ADA_CHUNK_EVENTS);
+		assert_int_equal(fake_count().detailed, fake_count().events);
+	}
+}
+
+/* Records of calls are longer than those of returns: then the chunks go before the index is full. */
+static void calls_alone_fill_a_chunk_sooner(void **state)
+{
+	const struct ada_chunk *first;
+
+	begin(256);
+	leaf(0);
+	first = (const struct ada_chunk *)ada_self->index;
+	recurse(5000);
+	assert_in_range(ada_chunk_end(first), ADA_CHUNK_BYTES / 2, ADA_CHUNK_BYTES - 32);
+	fake_drain();
+	assert_int_equal(fake_count().detailed, 2 * 5002);
+	assert_int_equal(fake_count().events, 2 * 5002);
+	assert_int_equal(fake_count().errors + fake_count().lost, 0);
+}
+
 /* --- the stack's end --------------------------------------------------------------------------------------------------- */
 
 /* On a stack that ends where the address space ends, or where another page goes on: not a byte behind its end is read. */
@@ -193,9 +252,9 @@ static void nothing_is_read_behind_a_stack(void **state)
 
 static uint64_t sizes_short;
 
-static void size_see(const struct ada_event *event, const struct ada_detail *record)
+static void size_see(const struct ada_event *event, const struct ada_detail *record, const struct ada_detail_view *view)
 {
-	sizes_short += record->stack_size != fake_detail.stack;
+	sizes_short += view->stack_size != (view->kind == ADA_EVENT_RETURN && fake_detail.at_call ? 0 : fake_detail.stack);
 }
 
 /* The thread's own stack is known to go on behind a page. */
@@ -357,6 +416,7 @@ static void detail_off_writes_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_result_on_the_stack_is_kept),  cmocka_unit_test(calls_alone_fill_a_chunk_sooner),
 		cmocka_unit_test(records_hold_what_was),	  cmocka_unit_test(a_tail_call_knows_its_caller),
 		cmocka_unit_test(nothing_is_read_behind_a_stack), cmocka_unit_test(the_own_stack_is_read_across_pages),
 		cmocka_unit_test(threads_have_records_too),	  cmocka_unit_test(signals_change_no_register),

@@ -27,7 +27,7 @@ static void begin(uint32_t index_chunks, uint32_t detail_chunks, uint32_t mode)
 	extern void *__start___patchable_function_entries[], *__stop___patchable_function_entries[];
 	static bool hooked;
 
-	fake_detail = (struct fake_detail){ detail_chunks, 0, mode };
+	fake_detail = (struct fake_detail){ detail_chunks, 0, mode, false };
 	fake_detail_checked = false;
 	shm = fake_begin(index_chunks, ADA_INDEX_CIRCULAR, ADA_ON_FULL_DROP);
 	if (!hooked)
@@ -321,7 +321,7 @@ static void a_thread_among_many_begins_small(void **state)
 	assert_int_equal(fake_count().detailed, events + 2);
 	assert_int_equal(fake_count().errors, 0);
 	for (uint32_t i = 0; i < 2; i++) {
-		assert_int_equal((uint32_t)fake_chunk(first + i)->commit, ADA_CHUNK_BYTES);
+		assert_int_equal(ada_chunk_end(fake_chunk(first + i)), ADA_CHUNK_BYTES);
 		assert_int_equal(fake_chunk(first + i)->detail, first + i);
 		assert_int_equal(status_of(first + i), ADA_DETAIL_SEALED);
 		assert_int_equal(fake_detail_chunk(first + i)->first_seq, i * ADA_SMALL_EVENTS);

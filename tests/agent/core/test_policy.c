@@ -67,7 +67,7 @@ static void begin(bool detail)
 	extern void *__start___patchable_function_entries[], *__stop___patchable_function_entries[];
 	static bool hooked;
 
-	fake_detail = (struct fake_detail){ detail ? 64 : 0, 128, ADA_DETAIL_CIRCULAR };
+	fake_detail = (struct fake_detail){ detail ? 64 : 0, 128, ADA_DETAIL_CIRCULAR, false };
 	shm = fake_begin(256, ADA_INDEX_STREAMING, ADA_ON_FULL_DROP);
 	table = (struct ada_policy_table *)((char *)shm + shm->policy_offset);
 	if (!hooked)

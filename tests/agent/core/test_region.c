@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "agent/core/state.h"
-#include "agent/hook/hook.h"
+#include "agent/hook/parts.h"
 #include "../../test.h"
 
 /* Bodies of every length, in more than a block: each in one piece, and every byte of them with unwind tables. */
@@ -79,6 +79,56 @@ static void hooks_of_imports_are_known_by_their_trampolines(void **state)
 	assert_null(ada_region_target(ada_region_body(got), &id));
 	assert_null(ada_region_target(got + ADA_BLOCK_BYTES, &id));
 	assert_null(ada_region_target((uint64_t)malloc, &id));
+}
+
+/* A near stub has its function's hook but for the cache word, goes to the function's body, and is code that unwinders find. */
+static void near_stubs_lead_to_their_function(void **state)
+{
+	static const uint8_t code[8];
+	const uint64_t near = (uint64_t)&unwinders_find_regions;
+	struct ada_hook_spec spec = { .function_id = 0x500000007, .body = code, .body_bytes = 8, .original = near, .number = 9 };
+	struct ada_region *region, *stubs;
+	struct dl_find_object found, other;
+	uint64_t entries[2], entry, stub, last = 0;
+	uint8_t *body;
+
+	assert_int_equal(ada_region_reserve(&region, near, near, 2), 0);
+	for (int i = 0; i < 2; i++) {
+		spec.red_zone = i;
+		assert_int_equal(ada_region_hook(region, &spec, &entries[i], &body), 0);
+	}
+	assert_int_equal(ada_region_seal(region), 0);
+	assert_int_equal(ada_region_reserve_near(&stubs, near, near, 100000), 0); /* several blocks */
+	for (uint32_t i = 0; i < 100000; i++) {
+		struct ada_hook *hook, *itself;
+
+		entry = entries[i / 1000 % 2];
+		itself = (struct ada_hook *)(entry + ADA_BLOCK_BYTES);
+		stub = ada_region_near(stubs, entry, near + i);
+		assert_true(stub && stub != last && labs((long)(stub - near)) < 1l << 31);
+		last = stub;
+		if (i % 1000)
+			continue;
+		hook = (struct ada_hook *)(stub + ADA_BLOCK_BYTES);
+		assert_ptr_equal(ada_hook_of_near(hook), itself);
+		assert_true(hook->is_near && !itself->is_near);
+		assert_int_equal(hook->function_id, spec.function_id);
+		assert_int_equal(hook->number, 9);
+		assert_int_equal(hook->entry, (uint64_t)ada_entry_near);
+		assert_int_equal(hook->stub, 0);
+		assert_false(ada_region_holds(stub)); /* not before it is sealed */
+		ada_region_near_known(hook, 1);
+		assert_int_equal(hook->entry, ada_variant_near(0, true));
+		ada_region_near_known(hook, 2); /* known once, kept */
+		assert_int_equal(hook->stub, 1);
+	}
+	assert_int_equal(ada_region_seal(stubs), 0);
+	assert_true(ada_region_holds(last) && ada_region_holds(last + ADA_NEAR_STUB_BYTES - 1));
+	assert_false(ada_region_holds(last + ADA_NEAR_STUB_BYTES));
+	assert_int_equal(_dl_find_object((void *)last, &found), 0);
+	assert_int_equal(_dl_find_object((void *)entry, &other), 0);
+	assert_ptr_not_equal(found.dlfo_eh_frame, other.dlfo_eh_frame);
+	assert_ptr_equal(found.dlfo_link_map, other.dlfo_link_map);
 }
 
 static int lines_of_maps(void)
@@ -161,6 +211,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(unwinders_find_regions),
 					    cmocka_unit_test(hooks_of_imports_are_known_by_their_trampolines),
+					    cmocka_unit_test(near_stubs_lead_to_their_function),
 					    cmocka_unit_test(small_modules_share_a_region),
 					    cmocka_unit_test(a_shared_region_is_within_reach) };
 

@@ -3,6 +3,7 @@
 #include <Zydis/Zydis.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <ucontext.h>
 #include <unwind.h>
@@ -23,7 +24,9 @@
 
 static struct ada_shm *shm;
 static struct probe in, out;
+static bool with_detail;
 static uint32_t handled;
+static void *probed_near; /* where its call goes when it is bound */
 
 HOOKED static long leaf(long x)
 {
@@ -45,7 +48,8 @@ static void begin(uint16_t entry, uint16_t exit)
 	extern void *__start___patchable_function_entries[], *__stop___patchable_function_entries[];
 	static bool hooked;
 
-	fake_detail = (struct fake_detail){ 0 };
+	fake_detail = (struct fake_detail){ with_detail ? 320 : 0, 128, ADA_DETAIL_STREAMING, true };
+	fake_detail_checked = with_detail;
 	shm = fake_begin(256, ADA_INDEX_STREAMING, ADA_ON_FULL_BLOCK);
 	fake_free_at_entry = entry;
 	fake_free_at_exit = exit;
@@ -56,6 +60,7 @@ static void begin(uint16_t entry, uint16_t exit)
 	hook(probe_tail);
 	fake_free_at_entry = fake_free_at_exit = FLAGS;
 	hook(leaf);
+	probed_near = fake_near(probed, probe_return);
 }
 
 static void inputs_make(uint64_t seed)
@@ -135,9 +140,10 @@ static void only_what_is_free_is_touched(void **state)
 		begin(sets[i].entry, sets[i].exit);
 		calls(count, probed, free);
 		calls(count, probe_tail, free);
+		calls(count, probed_near, free);
 		fake_drain();
-		assert_int_equal(fake_count().calls, 3 * count);
-		assert_int_equal(fake_count().returns, 3 * count);
+		assert_int_equal(fake_count().calls, 4 * count);
+		assert_int_equal(fake_count().returns, 4 * count);
 		assert_int_equal(fake_count().errors + fake_count().lost + fake_count().exceptions, 0);
 		assert_int_equal(fake_frames(), 0);
 	}
@@ -165,16 +171,20 @@ static void signals_cost_nothing(void **state)
 {
 	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
 		uint32_t count = 0;
+		void *targets[3];
 
 		begin(sets[i].entry, sets[i].exit);
+		targets[0] = probed;
+		targets[1] = probe_tail;
+		targets[2] = probed_near;
 		fake_drain_start();
 		storm(true);
-		for (; handled < 500 || count < 50000; count++)
-			calls(1, count % 2 ? probe_tail : probed, sets[i].entry | sets[i].exit);
+		for (; handled < 500 || count < 50001; count++)
+			calls(1, targets[count % 3], sets[i].entry | sets[i].exit);
 		storm(false);
 		fake_drain_stop();
 		fake_drain();
-		assert_int_equal(fake_count().calls, count + count / 2 + 3 * handled);
+		assert_int_equal(fake_count().calls, count + (count + 1) / 3 + 3 * handled);
 		assert_int_equal(fake_count().returns, fake_count().calls);
 		assert_int_equal(fake_count().errors + fake_count().lost + fake_count().exceptions, 0);
 	}
@@ -206,8 +216,9 @@ static void a_rule_sees_arguments_and_results(void **state)
 		judged = 0;
 		fake_judge = judge;
 		calls(count, probed, sets[i].entry | sets[i].exit);
+		calls(count, probed_near, sets[i].entry | sets[i].exit);
 		fake_judge = NULL;
-		assert_int_equal(judged, 2 * count);
+		assert_int_equal(judged, 4 * count);
 	}
 }
 
@@ -220,9 +231,9 @@ static void poison_changes_all_that_is_free(void **state)
 		uint32_t free = (sets[i].entry | sets[i].exit) & ~RESULTS;
 
 		begin(sets[i].entry, sets[i].exit);
-		for (uint32_t k = 0; k < 10; k++) {
+		for (uint32_t k = 0; k < 20; k++) {
 			inputs_make(k);
-			probe_target = probed;
+			probe_target = k < 10 ? probed : probed_near;
 			probe_call(&in, &out, NULL, 0, NULL);
 			assert_int_equal(changed(), free);
 		}
@@ -234,11 +245,12 @@ static void poison_changes_all_that_is_free(void **state)
 
 extern const char steps_begin[], steps_end[];
 static volatile uint32_t steps, missed;
+static long (*volatile leaf_called)(long);
 
 /* leaf returns to it. */
 NOINLINE static long stepped(long x)
 {
-	long sum = leaf(x);
+	long sum = leaf_called(x);
 
 	BARRIER;
 	return sum + 1;
@@ -266,12 +278,14 @@ static void every_instruction_can_be_unwound(void **state)
 	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
 
 	sigaction(SIGTRAP, &action, NULL);
-	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-		begin(sets[i].entry, sets[i].exit);
-		fake_free_at_entry = sets[i].entry;
-		fake_free_at_exit = sets[i].exit;
+	for (size_t i = 0; i < 2 * sizeof sets / sizeof *sets; i++) {
+		begin(sets[i / 2].entry, sets[i / 2].exit);
+		fake_free_at_entry = sets[i / 2].entry;
+		fake_free_at_exit = sets[i / 2].exit;
 		hook(leaf);
-		assert_int_equal(stepped(1), 3);
+		leaf_called = i % 2 ? (long (*)(long))fake_near(leaf, NULL) : leaf;
+		for (int call = 0; call < 2 && i < sizeof sets / sizeof *sets; call++) /* else the first call has a slow path */
+			assert_int_equal(stepped(1), 3);
 		steps = missed = 0;
 		__asm__ volatile("lea -128(%%rsp),%%rsp; mov $5,%%edi; pushf; orl $0x100,(%%rsp)\n"
 				 "steps_begin: popf; call *%0; pushf; andl $~0x100,(%%rsp); popf\n"
@@ -284,7 +298,52 @@ static void every_instruction_can_be_unwound(void **state)
 	}
 }
 
+static uint8_t *trapped, original;
+
+static void on_breakpoint(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *interrupted = context;
+	bool found = false;
+
+	_Unwind_Backtrace(visit, &found);
+	missed += !found;
+	steps++;
+	*trapped = original;
+	interrupted->uc_mcontext.gregs[REG_RIP]--;
+}
+
+/* Single steps take the way without a return stub, so each place of a near stub gets a breakpoint. */
+static void every_place_of_a_near_stub_can_be_unwound(void **state)
+{
+	static const uint8_t stops[] = { 0, ADA_TRAMPOLINE_RETURN, ADA_NEAR_STUB_JUMP, ADA_NEAR_STUB_PASS, ADA_NEAR_STUB_BODY };
+	struct sigaction action = { .sa_sigaction = on_breakpoint, .sa_flags = SA_SIGINFO };
+	struct ada_hook *near;
+	uint8_t *stub;
+
+	begin(FLAGS, FLAGS);
+	stub = fake_near(leaf, NULL);
+	near = (struct ada_hook *)(stub + ADA_BLOCK_BYTES);
+	leaf_called = (long (*)(long))stub;
+	assert_int_equal(stepped(1), 3);
+	assert_int_equal(mprotect((void *)((uint64_t)stub & -4096ull), 4096, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
+	sigaction(SIGTRAP, &action, NULL);
+	steps = missed = 0;
+	for (size_t i = 0; i < sizeof stops; i++) {
+		if (stops[i] == ADA_NEAR_STUB_PASS)
+			near->stub = (uint64_t)stub + ADA_NEAR_STUB_PASS; /* as where hooks only pass */
+		trapped = stub + stops[i];
+		original = *trapped;
+		*trapped = 0xcc;
+		assert_int_equal(stepped(1), 3);
+		assert_int_equal(steps, i + 1);
+	}
+	assert_int_equal(missed, 0);
+}
+
 /* --- the budget ------------------------------------------------------------------------------------------------------------ */
+
+#define STACK 28 /* of them for 128 bytes of the stack */
+#define REACH 5	 /* and of a return that has them, and jumps over them where it hasn't */
 
 /* Instructions up to the return, where each condition is the usual one: no branch is taken. */
 static uint32_t instructions(const void *hook)
@@ -307,19 +366,37 @@ static uint32_t instructions(const void *hook)
 
 static void hooks_keep_to_their_budget(void **state)
 {
-	extern const char ada_entry[], ada_entry_lean[], ada_entry_lean_arguments[], ada_entry_lean_flags[];
-	extern const char ada_exit[], ada_exit_lean[], ada_exit_lean_flags[];
-	static const struct {
+	extern const char ada_entry[], ada_entry_lean_0[], ada_entry_lean_arguments_0[], ada_entry_lean_values_0[], ada_entry_lean_rax_0[],
+		ada_entry_lean_flags_0[], ada_entry_lean_1[], ada_entry_lean_2[], ada_entry_lean_flags_1[];
+	extern const char ada_known_lean_0[], ada_known_lean_arguments_0[], ada_known_lean_values_0[], ada_known_lean_rax_0[],
+		ada_known_lean_flags_0[], ada_known_lean_1[], ada_known_lean_2[], ada_known_lean_flags_1[];
+	extern const char ada_exit[], ada_exit_lean_0[], ada_exit_lean_flags_0[], ada_exit_lean_1[], ada_exit_lean_flags_1[];
+	const struct {
 		const char *hook;
 		uint32_t instructions;
 	} budget[] = {
-		{ ada_entry_lean, 54 },
-		{ ada_entry_lean_arguments, 58 },
-		{ ada_entry_lean_flags, 64 },
-		{ ada_entry, 83 },
-		{ ada_exit_lean, 47 },
-		{ ada_exit_lean_flags, 55 },
-		{ ada_exit, 73 },
+		{ ada_entry_lean_0, 42 },
+		{ ada_entry_lean_arguments_0, 46 },
+		{ ada_entry_lean_values_0, 48 },
+		{ ada_entry_lean_rax_0, 50 },
+		{ ada_entry_lean_flags_0, 52 },
+		{ ada_entry_lean_1, 72 + STACK },
+		{ ada_entry_lean_flags_1, 78 + STACK },
+		{ ada_entry_lean_2, 80 + STACK },
+		{ ada_known_lean_0, 36 },
+		{ ada_known_lean_arguments_0, 40 },
+		{ ada_known_lean_values_0, 42 },
+		{ ada_known_lean_rax_0, 44 },
+		{ ada_known_lean_flags_0, 46 },
+		{ ada_known_lean_1, 66 + STACK },
+		{ ada_known_lean_flags_1, 72 + STACK },
+		{ ada_known_lean_2, 74 + STACK },
+		{ ada_entry, 72 },
+		{ ada_exit_lean_0, with_detail ? 1 + 61 + STACK + REACH : 35 }, /* begins with a jump to the other */
+		{ ada_exit_lean_flags_0, with_detail ? 1 + 69 + STACK + REACH : 43 },
+		{ ada_exit_lean_1, 61 + STACK + REACH },
+		{ ada_exit_lean_flags_1, 69 + STACK + REACH },
+		{ ada_exit, 67 },
 	};
 
 	for (size_t i = 0; i < sizeof budget / sizeof *budget; i++)
@@ -327,13 +404,16 @@ static void hooks_keep_to_their_budget(void **state)
 			fail_msg("hook %zu has %u instructions, not %u", i, instructions(budget[i].hook), budget[i].instructions);
 }
 
-int main(void)
+/* detail: hooks that write records, too. What a process begins with it keeps. */
+int main(int count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_is_free_is_touched),	     cmocka_unit_test(signals_cost_nothing),
 		cmocka_unit_test(a_rule_sees_arguments_and_results), cmocka_unit_test(poison_changes_all_that_is_free),
-		cmocka_unit_test(every_instruction_can_be_unwound),  cmocka_unit_test(hooks_keep_to_their_budget),
+		cmocka_unit_test(every_instruction_can_be_unwound),  cmocka_unit_test(every_place_of_a_near_stub_can_be_unwound),
+		cmocka_unit_test(hooks_keep_to_their_budget),
 	};
 
+	with_detail = count > 1 && !strcmp(arguments[1], "detail");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

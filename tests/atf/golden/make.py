@@ -39,6 +39,28 @@ WINDOWS = [  # start_ns, end_ns, marked_ns, first_detail_seq, first_ordinal, eve
 ]
 
 
+SCHED = [  # timestamp_ns, count, thread_id, process_id, other_id, kind, cpu
+    (1_000_000_007, 1, 4242, 4240, 0, 3, 0),
+    (1_000_000_100, 24, 4242, 4240, 0, 4, 0),
+    (1_000_000_200, 1, 4242, 4240, 4243, 2, 0),
+    (1_000_000_200, 1, 4243, 4240, 0, 3, 0),
+    (1_000_000_300, 7, 0, 0, 0, 5, 1),
+    (1_000_000_400, 1, 4242, 4240, 0, 3, 65535),
+    (18_446_744_073_709_551_614, 1, 4242, 4240, 0, 1, 65535),
+]
+
+
+def sched_files():
+    events = b"".join(struct.pack("<QQIIIHH", *event) for event in SCHED)
+    first_ns, last_ns = SCHED[0][0], SCHED[-1][0]
+
+    def head(count, first, last):
+        return b"ATS2" + struct.pack("<BBBBIIB7xIIQQQQ", 1, 1, 1, 4, 1, 2, 3, 32, 0, 64, count, first, last)
+    end = b"2STA" + struct.pack("<IQQQQ24x", zlib.crc32(events), len(SCHED), first_ns, last_ns, len(events))
+    yield "sched-v1.atf", head(len(SCHED), first_ns, last_ns) + events + end
+    yield "sched-v1-unfinished.atf", head(0, 0, 0) + events + events[:20]
+
+
 def header(count, footer_offset, start_ns, end_ns):
     identity = b"ATI2" + struct.pack("<BBBBII", 1, 1, 1, 4, 0, THREAD_ID)
     timing = struct.pack("<B3xI", 3, 0)
@@ -59,6 +81,47 @@ def files():
     yield "index-v1-unfinished.atf", header(0, 0, 0, 0) + events + events[:20]
     yield "index-v1-empty.atf", header(0, 64, 0, 0) + footer(b"", 0, 0, 0)
     yield from detail_files()
+    yield from sched_files()
+    yield "index-v1.atp", packed(events, first_ns, last_ns)
+
+
+def varint(value):
+    return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + varint(value >> 7)
+
+
+def signed(value):
+    return varint(2 * value if value >= 0 else -2 * value - 1)
+
+
+def packed(events, first_ns, last_ns):
+    """EVENTS as one block, each column by hand, none compressed."""
+    columns = [
+        struct.pack("<Q", 0b111),                                                 # three plain CALLs
+        bytes([0, 10, 0, 252, 1, 252, 0, 254]),
+        struct.pack("<HHQ", 383, 1599, last_ns - 1_000_002_000),
+        bytes([5, 5, 5]),                                                         # each function is new
+        signed(0x0000_0001_0000_0002) + signed(1) + signed(0x0000_0001_FFFF_FFFB),
+        varint(3) + b"\x03" + varint(0) + varint(1) + b"\x04\x10" + signed(123_456_789_012) + varint(0) + b"\x00",
+        events[6 * 32:7 * 32],
+        varint(1) + signed(0) + varint(3) + varint(1) + signed(0xFFFF_FFFE - 3) + varint(1),
+    ]
+    sizes = struct.pack("<8I", *map(len, columns))
+    longest = struct.pack("<12Q", 0x0000_0001_0000_0002, first_ns, last_ns - first_ns, 0x0000_0001_0000_0003, 1_000_000_017, 384,
+                          0x0000_0002_FFFF_FFFE, 1_000_000_017, 383, 0, 0, 0)
+    open_calls, body = varint(0), b"".join(columns)
+
+    def head(checksum):
+        return struct.pack("<4sIQIIIIQQQIIIIII", b"ATB2", checksum, 64, zlib.crc32(body), len(EVENTS), 0, 1, first_ns, last_ns,
+                           last_ns - first_ns, 0, len(open_calls), 0, 3, 2, 0) + sizes + sizes + longest + bytes(16)
+    finished = head(zlib.crc32(head(0) + open_calls))
+    block = finished + open_calls + body
+    block += bytes(-len(block) % 8)
+    start = b"ATP2" + header(len(EVENTS), 64 + len(block) + 256, first_ns, last_ns)[4:]
+
+    def end(checksum):
+        return b"2PTA" + struct.pack("<IQQQQIIII8x", zlib.crc32(events), len(EVENTS), first_ns, last_ns, len(block), 1, zlib.crc32(finished),
+                                     zlib.crc32(start), checksum)
+    return start + block + finished + end(zlib.crc32(end(0)))
 
 
 def detail_header(arch, count, length, first_seq, last_seq):

@@ -2,6 +2,7 @@
  * have no more than the README says, on an alternate stack or a thread's last bytes.
  *
  * flags: -pthread -fno-optimize-sibling-calls -DMOST=384 -Wl,-z,now
+ * storm: no
  * expect: the first event: fits
  * expect: new callers: fits
  * expect: new chunks: fits

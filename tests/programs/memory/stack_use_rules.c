@@ -2,6 +2,7 @@
  *
  * flags: -pthread -fno-optimize-sibling-calls -DMOST=512 -Wl,-z,now
  * trace: --trigger symbol=leaf --trigger return=leaf>=0 --trigger latency=function:leaf>1ns --trigger exception=x --trigger depth>10
+ * storm: no
  * expect: the first event: fits
  * expect: new callers: fits
  * expect: new chunks: fits

@@ -1,5 +1,5 @@
 /* Header and footer of an index file: made here for the writer and for recovery. */
-#include "atf/index/index.h"
+#include "atf/ground/ground.h"
 #include "base/file.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ void atf_header_finish(AtfIndexHeader *header, const struct atf_summary *summary
 	header->time_end_ns = summary->time_end_ns;
 }
 
-static void fill_footer(AtfIndexFooter *footer, const struct atf_summary *summary)
+void atf_footer_fill(AtfIndexFooter *footer, const struct atf_summary *summary)
 {
 	*footer = (AtfIndexFooter){
 		.checksum = summary->checksum,
@@ -46,7 +46,7 @@ int atf_finish(int fd, const AtfIndexHeader *header, const struct atf_summary *s
 	int status;
 
 	atf_header_finish(&finished, summary);
-	fill_footer(&footer, summary);
+	atf_footer_fill(&footer, summary);
 	status = ada_file_write_at(fd, &footer, sizeof footer, (off_t)finished.footer_offset);
 	return status ? status : ada_file_write_at(fd, &finished, sizeof finished, 0);
 }

@@ -1,0 +1,22 @@
+/* What the recorder reads of an agent's trampolines and near stubs, to know whose they are before it leads anything past them
+ * (recorder/budget/words.h). The rest of their layout is the agent's own (agent/core/layout.h).
+ *
+ *   code      +--------------------------+
+ *             | trampoline or near stub  |  where a patch, a bound call or a GOT slot leads
+ *             +--------------------------+
+ *   code + ADA_TRAMPOLINE_DATA
+ *   +0        | u64 function id          |
+ *   +32       | u64 where a GOT hook's   |  trampolines of GOT slots only
+ *             |     call goes on         |
+ */
+#ifndef ADA_ABI_TRAMPOLINE_H
+#define ADA_ABI_TRAMPOLINE_H
+
+#define ADA_TRAMPOLINE_DATA (1u << 20)
+#define ADA_TRAMPOLINE_DATA_FUNCTION 0u
+#define ADA_TRAMPOLINE_DATA_TARGET 32u
+#define ADA_JUMP_OPCODE 0xe9u  /* jmp rel32, of 5 bytes */
+#define ADA_SHORT_OPCODE 0xebu /* jmp rel8, of 2 bytes */
+#define ADA_JUMP_BYTES 5u
+#define ADA_SHORT_BYTES 2u
+#endif

@@ -1,0 +1,28 @@
+/* What the packed blocks of a thread's segments know that its events tell only one by one. Positions are the thread's. */
+#ifndef ADA_ATF_THREAD_H
+#define ADA_ATF_THREAD_H
+#include "abi/totals.h"
+#include "atf/index/index.h"
+
+#pragma GCC visibility push(hidden)
+
+/* As atf_packed_walk_open; false also where the event isn't packed. */
+bool atf_thread_walk(const struct atf_thread *thread, struct atf_packed_walk *walk, uint64_t position, uint64_t most);
+/* The calls that are open where the event's block begins, and where that is. The calls' positions are those of the thread too; negative
+ * where a call began before its first event. 0; -ATF_ERROR_INVALID: the event isn't packed; -ATF_ERROR_CORRUPT, -ATF_ERROR_MEMORY. */
+int atf_thread_open_calls(const struct atf_thread *thread, uint64_t position, struct atf_packed_open_calls *open, uint64_t *from);
+
+/* --- totals ------------------------------------------------------------------------------------------------------------- */
+
+int atf_totals_path(char *path, size_t size, const char *directory);
+/* *totals is malloc'ed, and sound: the whole file, the header first. NULL and 0: there is none. -ATF_ERROR_SYSTEM, -ATF_ERROR_CORRUPT. */
+int atf_totals_read(AtfTotalsHeader **totals, const char *directory);
+bool atf_totals_are_sound(const void *bytes, uint64_t size); /* sizes and checksums */
+void atf_totals_seal(AtfTotalsHeader *header, const void *body, uint64_t body_bytes);
+/* What the thread's segments before the first one that is there added up to: the whole file. NULL: there were none, or nobody knows. */
+const AtfTotalsHeader *atf_thread_totals(const struct atf_thread *thread);
+/* The number of the first segment that is there; those before it are empty ones here. */
+uint32_t atf_thread_first_segment(const struct atf_thread *thread);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,150 @@
+/* One call: how long it took, against what is usual, in what it lies, and where to go from there. */
+#include <errno.h>
+#include "cli/view/names.h"
+#include "query/sums/stats.h"
+
+/* Share of the calls, in tenths of a percent, that took no longer. */
+static uint64_t rank_of(const struct ada_histogram *histogram, uint64_t duration_ns)
+{
+	unsigned int low = ada_first_not(permille, 0, 1000,
+					 permille == 0 || ada_histogram_percentile(histogram, (unsigned int)permille) <= duration_ns);
+
+	return low;
+}
+
+static const struct ada_function_stats *find_stats(const struct ada_view *view, uint64_t key)
+{
+	size_t number = ada_first_not(i, 0, view->stats.functions.count, view->stats.functions.items[i]->key < key);
+
+	return number < view->stats.functions.count && view->stats.functions.items[number]->key == key ?
+		       view->stats.functions.items[number] :
+		       NULL;
+}
+
+static void put_usual(struct ada_output *output, const struct ada_function_stats *function, const struct ada_zoom_open *call)
+{
+	const struct ada_histogram *durations = &function->durations;
+
+	ada_output_string(output, ", \"usual\": {\"calls\": ");
+	ada_output_u64(output, function->calls);
+	if (durations->count) {
+		ada_view_put(output, "min_ns", durations->min);
+		ada_view_put(output, "p50_ns", ada_histogram_percentile(durations, 500));
+		ada_view_put(output, "p90_ns", ada_histogram_percentile(durations, 900));
+		ada_view_put(output, "p99_ns", ada_histogram_percentile(durations, 990));
+		ada_view_put(output, "max_ns", durations->max);
+	}
+	if (durations->count && call->end_ns != UINT64_MAX)
+		ada_view_put(output, "rank", rank_of(durations, call->end_ns - call->start_ns));
+	ada_output_string(output, "}");
+}
+
+/* The first call that it makes: the next event that begins or ends one. */
+static uint64_t first_callee(const struct ada_thread *thread, uint64_t position, uint32_t depth)
+{
+	const struct ada_event *event;
+
+	while ((event = atf_thread_get(thread->events, ++position)))
+		if (event->event_kind <= ADA_EVENT_LOST)
+			return event->event_kind == ADA_EVENT_CALL && event->call_depth > depth ? position : UINT64_MAX;
+	return UINT64_MAX;
+}
+
+static void put_place(struct ada_output *output, const struct ada_view *view, const struct ada_thread *thread, const char *name,
+		      uint64_t position)
+{
+	const struct ada_event *event = position == UINT64_MAX ? NULL : atf_thread_get(thread->events, position);
+
+	if (!event)
+		return;
+	ada_output_string(output, ", \"");
+	ada_output_string(output, name);
+	ada_output_string(output, "\": {\"seq\": ");
+	ada_output_u64(output, position);
+	ada_view_put(output, "at", ada_view_relative(view, event->timestamp_ns));
+	ada_output_string(output, ", \"function\": ");
+	ada_view_put_function(output, thread->process, event->function_id);
+	ada_output_string(output, "}");
+}
+
+static void put_path(struct ada_output *output, const struct ada_view *view, const struct ada_thread *thread, const ada_zoom_path *path)
+{
+	ada_output_string(output, ", \"path\": [");
+	for (size_t i = 0; i < path->count; i++) {
+		const struct ada_zoom_open *open = &path->items[i];
+
+		ada_output_string(output, i ? ",\n{\"function\": " : "\n{\"function\": ");
+		ada_view_put_function(output, thread->process, open->function_id);
+		ada_view_put(output, "seq", open->position);
+		ada_view_put(output, "at", ada_view_relative(view, open->start_ns));
+		if (open->end_ns != UINT64_MAX)
+			ada_view_put(output, "duration_ns", open->end_ns - open->start_ns);
+		ada_output_string(output, "}");
+	}
+	ada_output_string(output, "]");
+}
+
+static void put_call(struct ada_question *question, const struct ada_zoom_thread *zoomed, const ada_zoom_path *path)
+{
+	const struct ada_view *view = question->view;
+	const struct ada_thread *thread = zoomed->thread;
+	struct ada_output *output = question->output;
+	const struct ada_zoom_open *call = &path->items[path->count - 1];
+	const struct ada_function_stats *function = atomic_load(&view->counted) ?
+							    find_stats(view, ada_process_function_key(thread->process, call->function_id)) :
+							    NULL;
+
+	ada_output_string(output, "{\"function\": ");
+	ada_view_put_function(output, thread->process, call->function_id);
+	ada_view_put(output, "thread", (uint64_t)(thread - view->session->threads.items));
+	ada_view_put(output, "seq", call->position);
+	ada_view_put(output, "at", ada_view_relative(view, call->start_ns));
+	if (call->end_ns != UINT64_MAX)
+		ada_view_put(output, "duration_ns", call->end_ns - call->start_ns);
+	ada_view_put(output, "depth", call->depth);
+	put_path(output, view, thread, path);
+	if (function)
+		put_usual(output, function, call);
+	put_place(output, view, thread, "caller", path->count > 1 ? path->items[path->count - 2].position : UINT64_MAX);
+	put_place(output, view, thread, "callee", first_callee(thread, call->position, call->depth));
+	put_place(output, view, thread, "previous", ada_zoom_seek(zoomed, call->position, call->function_id, true));
+	put_place(output, view, thread, "next", ada_zoom_seek(zoomed, call->position, call->function_id, false));
+	ada_output_string(output, "}\n");
+}
+
+/* The call that an event belongs to: of a CALL its own, else the last one that began before it. */
+static int find_path(ada_zoom_path *path, const struct ada_zoom_thread *zoomed, uint64_t position)
+{
+	int status = ada_zoom_path_at(path, zoomed, position);
+	const struct ada_event *event;
+
+	while (status == -ENOENT && position-- && (event = atf_thread_get(zoomed->thread->events, position)))
+		if (event->event_kind == ADA_EVENT_CALL)
+			return ada_zoom_path_at(path, zoomed, position);
+	return status;
+}
+
+/* Arguments `thread` and `seq`. */
+int ada_view_call(struct ada_question *question)
+{
+	const struct ada_zoom_thread *zoomed;
+	ada_zoom_path path = {};
+	uint64_t position;
+	int status = ada_question_thread(question, &zoomed);
+
+	if (!status)
+		status = ada_question_number(question, "seq", 0, &position);
+	if (!status && atomic_load(&question->view->state) != ADA_VIEW_READY)
+		status = ada_error_set(&question->error, EAGAIN, "the session is being read");
+	if (status)
+		return status;
+	pthread_mutex_lock(&question->view->lock);
+	status = zoomed->thread->events && position < zoomed->thread->count ? find_path(&path, zoomed, position) : -ENOENT;
+	if (!status)
+		put_call(question, zoomed, &path);
+	pthread_mutex_unlock(&question->view->lock);
+	ada_array_free(&path);
+	if (status == -ENOENT)
+		return ada_error_set(&question->error, ENOENT, "no call is there");
+	return status ? ada_error_set(&question->error, -status, "out of memory") : 0;
+}

@@ -1,0 +1,199 @@
+/* Answers that are a command's: this same program, run on the session. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/interrupt.h"
+#include "cli/view/view.h"
+
+#define WORDS_MAX 16
+#define ANSWER_BYTES (256u << 20) /* at most */
+#define CPU_SECONDS 600u
+#define LOOK_MS 200
+
+struct command_line {
+	char texts[WORDS_MAX][128];
+	char path[4096]; /* of the session, or of one process */
+	char *words[WORDS_MAX + 1];
+	size_t count;
+};
+
+static void line_add(struct command_line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void line_add(struct command_line *line, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line->texts[line->count], sizeof line->texts[0], format, arguments);
+	va_end(arguments);
+	line->words[line->count] = line->texts[line->count];
+	line->count++;
+}
+
+/* The range, or the window, that a report is of. */
+static int line_add_range(struct command_line *line, struct ada_question *question)
+{
+	uint64_t from, to, window;
+	int status = ada_question_number(question, "from", UINT64_MAX, &from) ?: ada_question_number(question, "to", UINT64_MAX, &to);
+
+	if (!status)
+		status = ada_question_number(question, "window", UINT64_MAX, &window);
+	if (status)
+		return status;
+	if (window != UINT64_MAX)
+		line_add(line, "--window=%" PRIu64, window);
+	if (from != UINT64_MAX)
+		line_add(line, "--from=%" PRIu64, ada_view_absolute(question->view, from));
+	if (to != UINT64_MAX)
+		line_add(line, "--to=%" PRIu64, ada_view_absolute(question->view, to));
+	return 0;
+}
+
+/* The event that dump and causes are of; *pid gets its process's directory. */
+static int line_event(struct ada_question *question, const struct ada_thread **thread, uint64_t *position)
+{
+	const struct ada_zoom_thread *zoomed;
+	int status = ada_question_thread(question, &zoomed);
+
+	if (!status)
+		status = ada_question_number(question, "seq", 0, position);
+	if (!status)
+		*thread = zoomed->thread;
+	return status;
+}
+
+static int line_compose(struct command_line *line, struct ada_question *question)
+{
+	const char *run = ada_question_text(question, "run");
+	const struct ada_thread *thread = NULL;
+	uint64_t position;
+	int status;
+
+	line_add(line, "ada");
+	if (run && (!strcmp(run, "report") || !strcmp(run, "graph") || !strcmp(run, "narrate"))) {
+		line_add(line, "%s", run);
+		line_add(line, "--format=json");
+		if (!strcmp(run, "graph"))
+			line_add(line, "--min=0.05"); /* what a picture can show */
+		status = line_add_range(line, question);
+	} else if (run && !strcmp(run, "detail")) {
+		status = line_event(question, &thread, &position);
+		if (!status) {
+			line_add(line, "dump");
+			line_add(line, "--format=json");
+			line_add(line, "--detail");
+			line_add(line, "--source");
+			line_add(line, "--thread=%u", thread->number);
+			line_add(line, "--seq=%" PRIu64 "-%" PRIu64, position, position);
+		}
+	} else if (run && !strcmp(run, "cause")) {
+		status = line_event(question, &thread, &position);
+		if (!status) {
+			line_add(line, "query");
+			line_add(line, "--format=json");
+			line_add(line, "--timeout=20s");
+		}
+	} else {
+		status = ada_error_set(&question->error, EINVAL, "run: report, graph, narrate, detail or cause");
+	}
+	if (status)
+		return status;
+	snprintf(line->path, sizeof line->path, "%s", thread ? thread->process->path : question->view->session->path);
+	line->words[line->count++] = line->path;
+	if (run && !strcmp(run, "cause"))
+		line_add(line, "SELECT * FROM causes(%u, %" PRIu64 ")", thread->number, position);
+	line->words[line->count] = NULL;
+	return 0;
+}
+
+static _Noreturn void become_child(const struct command_line *line, pid_t parent, int output, int errors)
+{
+	sigset_t none;
+	int input = open("/dev/null", O_RDONLY);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpgid(0, 0); /* Ctrl-C is ours; a command that is left dies with us */
+	if (getppid() != parent || dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(errors, STDERR_FILENO) < 0)
+		_exit(ADA_EXIT_FAILED);
+	setrlimit(RLIMIT_CORE, &(const struct rlimit){});
+	setrlimit(RLIMIT_CPU, &(const struct rlimit){ CPU_SECONDS, CPU_SECONDS });
+	setrlimit(RLIMIT_FSIZE, &(const struct rlimit){ ANSWER_BYTES, ANSWER_BYTES });
+	signal(SIGPIPE, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execv("/proc/self/exe", line->words);
+	_exit(ADA_EXIT_NOT_EXECUTABLE);
+}
+
+/* What it complained of, in one line. */
+static int tell_complaint(struct ada_question *question, int errors, int ended)
+{
+	char text[sizeof question->error.text];
+	ssize_t length = pread(errors, text, sizeof text - 1, 0);
+
+	text[length > 0 ? length : 0] = 0;
+	text[strcspn(text, "\n")] = 0;
+	if (*text)
+		return ada_error_set(&question->error, EIO, "%s", text);
+	return ada_error_set(&question->error, EIO, "the command ended with status %d", ended);
+}
+
+/* The end of ada view is the command's, too. */
+static int wait_for_end(struct ada_question *question, pid_t child, int *ended)
+{
+	struct pollfd end = { .fd = pidfd_open(child, 0), .events = POLLIN };
+
+	while (end.fd >= 0 && poll(&end, 1, LOOK_MS) <= 0 && !ada_interrupted())
+		;
+	if (ada_interrupted())
+		kill(child, SIGKILL);
+	if (end.fd >= 0)
+		close(end.fd);
+	while (waitpid(child, ended, 0) < 0)
+		if (errno != EINTR)
+			return ada_error_system(&question->error, errno, "can't run a command");
+	return 0;
+}
+
+/* The thread that asked waits: PR_SET_PDEATHSIG speaks of that thread, which lives as long as the server. */
+static int run_line(struct ada_question *question, const struct command_line *line)
+{
+	int errors = memfd_create("ada-complaint", MFD_CLOEXEC), ended = 0, status = 0;
+	pid_t parent = getpid(), child = errors < 0 ? -1 : fork();
+
+	if (!child)
+		become_child(line, parent, question->output->fd, errors);
+	if (child < 0)
+		status = ada_error_system(&question->error, errno, "can't run a command");
+	if (!status)
+		status = wait_for_end(question, child, &ended);
+	/* An answer of which something couldn't be read is an answer: the status says 125, and the JSON is whole. */
+	if (!status && (ended && lseek(question->output->fd, 0, SEEK_END) <= 0))
+		status = tell_complaint(question, errors, ended);
+	if (errors >= 0)
+		close(errors);
+	return status;
+}
+
+int ada_view_command(struct ada_question *question)
+{
+	struct command_line *line = calloc(1, sizeof *line);
+	int status = line ? line_compose(line, question) : ada_error_set(&question->error, ENOMEM, "out of memory");
+
+	if (!status)
+		status = run_line(question, line);
+	free(line);
+	return status;
+}

@@ -1,0 +1,42 @@
+// Questions to the server that this page came from. All times are ns from the session's start.
+
+const BEING_READ = 503; // ask again
+
+export class Failure extends Error {}
+
+async function fetchText(path, parameters, signal) {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null);
+  const query = new URLSearchParams(given.map(([name, value]) => [name, typeof value === "number" ? String(Math.round(value)) : value]));
+  let response = await fetch(`${path}?${query}`, { signal });
+  while (response.status === BEING_READ) {
+    await new Promise((resolve) => { setTimeout(resolve, 200); });
+    response = await fetch(`${path}?${query}`, { signal });
+  }
+  const text = await response.text();
+  if (!response.ok) throw new Failure(text.trim());
+  return text;
+}
+
+export async function ask(path, parameters = {}, signal = undefined) {
+  return JSON.parse(await fetchText(path, parameters, signal));
+}
+
+// A command that answers with an object a line (dump).
+export async function askLines(path, parameters, signal) {
+  return (await fetchText(path, parameters, signal)).trim().split("\n").map((line) => JSON.parse(line));
+}
+
+// Runs what it is given, one at a time: a newer run stops the older one. What fails is told, unless it was stopped.
+export function latest(run, failed) {
+  let controller = null;
+  return async (...parameters) => {
+    controller?.abort();
+    const mine = new AbortController();
+    controller = mine;
+    try {
+      await run(mine.signal, ...parameters);
+    } catch (error) {
+      if (!mine.signal.aborted) failed(error);
+    }
+  };
+}

@@ -1,0 +1,178 @@
+// Paints the timeline. One frame is drawn at a time, from what is there: answers of the server never hold it up.
+import { colour, duration, shortName, time } from "./format.js";
+import { listen, state } from "./state.js";
+import { answer, GUTTER, HEAD, layout, onPicture, pictures, ROW } from "./timeline.js";
+
+const canvas = document.getElementById("canvas");
+const scroll = document.getElementById("scroll");
+const ruler = document.getElementById("ruler");
+export const hits = { threads: new Map(), from: 0, to: 1, columns: 1 }; // of the search: thread -> columns
+let theme = {};
+let asked = false;
+
+export function themeRead() {
+  const style = getComputedStyle(document.documentElement);
+  theme = { dark: document.documentElement.dataset.theme === "dark" };
+  for (const name of ["back", "front", "quiet", "line", "panel", "accent", "loss", "band", "flag", "slice-text"])
+    theme[name] = style.getPropertyValue(`--${name}`).trim();
+}
+
+export function redraw() {
+  if (asked) return;
+  asked = true;
+  requestAnimationFrame(() => {
+    asked = false;
+    draw();
+  });
+}
+
+export const xOf = (ns) => (ns - state.from) / (state.to - state.from) * canvas.clientWidth;
+export const timeOf = (x) => state.from + x / canvas.clientWidth * (state.to - state.from);
+
+function stepOf(span, width) {
+  const least = span / (width / 110), power = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5, 10].map((times) => times * power).find((step) => step >= least);
+}
+
+function drawRuler(width) {
+  const step = Math.max(1, stepOf(state.to - state.from, width));
+  const marks = [];
+  for (let at = Math.ceil(state.from / step) * step; at < state.to; at += step) {
+    const mark = document.createElement("span");
+    mark.textContent = time(at, step);
+    mark.style.left = `${GUTTER + xOf(at)}px`;
+    marks.push(mark);
+  }
+  ruler.replaceChildren(...marks);
+}
+
+function drawBands(paint, lane, top, width) {
+  const process = state.session.threads[lane.index].process;
+  paint.fillStyle = theme.band;
+  for (const window of state.session.windows) {
+    if (window.process !== process) continue;
+    const from = xOf(window.from), to = xOf(window.to ?? state.session.end);
+    if (to >= 0 && from <= width) paint.fillRect(from, top, Math.max(to - from, 1), lane.height);
+  }
+}
+
+function drawFlags(paint, lane, top, width) {
+  const process = state.session.threads[lane.index].process;
+  paint.fillStyle = theme.flag;
+  for (const window of state.session.windows) {
+    if (window.process !== process) continue;
+    let last = -10;
+    for (const mark of window.marks) {
+      const x = xOf(mark.at);
+      if ((mark.thread !== undefined && mark.thread !== lane.index) || x < 0 || x > width || x - last < 2) continue;
+      paint.fillRect(x, top + 2, 1.5, HEAD - 2);
+      paint.beginPath();
+      paint.moveTo(x, top + 2);
+      paint.lineTo(x + 9, top + 6);
+      paint.lineTo(x, top + 10);
+      paint.fill();
+      last = x;
+    }
+  }
+}
+
+function drawSlices(paint, lane, top, width, height) {
+  const picture = pictures.get(lane.index);
+  const scale = width / (state.to - state.from), labels = [];
+  if (!picture) return;
+  const { slices, order } = picture;
+  let named = -1;
+  for (let i = 0; i < order.length; i++) {
+    const at = order[i] * 8, depth = slices[at];
+    if (depth >= lane.rows) continue;
+    const y = top + HEAD + depth * ROW;
+    if (y > height || y + ROW < 0) continue;
+    let x = (slices[at + 2] - state.from) * scale;
+    const end = Math.min(x + slices[at + 3] * scale, width);
+    if (x > width || (end < 0 && x < -1)) continue;
+    x = Math.max(x, -1);
+    if (slices[at + 4] !== named) {
+      named = slices[at + 4];
+      paint.fillStyle = colour(answer.functions[named][0], theme.dark);
+    }
+    const wide = end - x;
+    paint.fillRect(x, y, wide > 3 ? wide - 0.5 : Math.max(wide, 1), ROW - 1);
+    if (wide > 34) labels.push(at, Math.max(x, 0), y, Math.min(end, width));
+  }
+  paint.fillStyle = theme["slice-text"];
+  for (let i = 0; i < labels.length; i += 4) {
+    const room = Math.floor((labels[i + 3] - labels[i + 1] - 6) / 6.2);
+    const name = shortName(answer.functions[slices[labels[i] + 4]][0]);
+    if (room < 3) continue;
+    paint.fillText(name.length > room ? `${name.slice(0, room - 1)}…` : name, labels[i + 1] + 3, labels[i + 2] + 12.5);
+  }
+}
+
+function drawLosses(paint, lane, top, width) {
+  const picture = pictures.get(lane.index);
+  paint.fillStyle = theme.loss;
+  for (let i = 0; picture && i < picture.losses.length; i += 3) {
+    const from = xOf(picture.losses[i]), to = Math.max(xOf(picture.losses[i + 1]), from + 2);
+    if (to < 0 || from > width) continue;
+    for (let x = Math.max(from, 0); x < Math.min(to, width); x += 4) paint.fillRect(x, top, 2, lane.height);
+  }
+}
+
+function drawHits(paint, lane, top, width) {
+  const columns = hits.threads.get(lane.index);
+  if (!columns) return;
+  paint.fillStyle = theme.accent;
+  for (const column of columns) {
+    const x = xOf(hits.from + (column + 0.5) / hits.columns * (hits.to - hits.from));
+    if (x >= 0 && x <= width) paint.fillRect(x - 1, top + HEAD - 7, 2, 6);
+  }
+}
+
+function drawPicked(paint, lane, top, width) {
+  if (state.picked?.thread !== lane.index || state.picked.at === undefined) return;
+  const from = Math.max(xOf(state.picked.at), -2), to = Math.min(xOf(state.picked.at + (state.picked.duration_ns ?? 0)), width + 2);
+  paint.strokeStyle = theme.front;
+  paint.lineWidth = 2;
+  paint.strokeRect(from, top + HEAD + state.picked.depth * ROW, Math.max(to - from, 3), ROW - 1);
+}
+
+let frames = 0;
+
+function draw() {
+  const width = canvas.clientWidth, height = scroll.clientHeight, ratio = devicePixelRatio || 1;
+  if (!state.session || !width) return;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    canvas.style.height = `${height}px`;
+  }
+  const paint = canvas.getContext("2d");
+  paint.setTransform(ratio, 0, 0, ratio, 0, 0);
+  paint.fillStyle = theme.back;
+  paint.fillRect(0, 0, width, height);
+  paint.font = "11px ui-monospace, monospace";
+  for (const lane of layout.threads) {
+    const top = lane.top - scroll.scrollTop;
+    if (top > height || top + lane.height < 0) continue;
+    paint.fillStyle = theme.line;
+    paint.fillRect(0, top, width, 1);
+    drawSlices(paint, lane, top, width, height);
+    drawBands(paint, lane, top, width);
+    drawLosses(paint, lane, top, width);
+    drawFlags(paint, lane, top, width);
+    drawHits(paint, lane, top, width);
+    drawPicked(paint, lane, top, width);
+  }
+  drawRuler(width);
+  document.body.dataset.frames = String(++frames);
+}
+
+export function describe(slice) {
+  const [name, module] = answer.functions[slice[4]];
+  const others = slice[5] > 1 ? `, the longest of ${slice[5]} calls under this pixel` : "";
+  return `${name}  [${module}]  ${duration(slice[3])} from ${time(slice[2])}${others}`;
+}
+
+onPicture(redraw);
+listen(redraw);
+scroll.addEventListener("scroll", redraw);

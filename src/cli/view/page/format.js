@@ -1,0 +1,61 @@
+// Numbers, names and colours as people read them.
+
+const UNITS = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
+
+export function duration(ns) {
+  const [unit, size] = UNITS.find(([, each]) => ns >= each) ?? ["ns", 1];
+  const value = ns / size;
+  return `${size === 1 ? Math.round(value) : value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)} ${unit}`;
+}
+
+export function count(number) {
+  return number.toLocaleString("en");
+}
+
+// A time on the ruler, as exact as its steps are.
+export function time(ns, step = 1) {
+  const digits = Math.min(9, Math.max(0, 9 - Math.floor(Math.log10(Math.max(step, 1)))));
+  return `+${(ns / 1e9).toFixed(digits)} s`;
+}
+
+// Without parameters and with template arguments shortened: what fits into a slice.
+export function shortName(name) {
+  let depth = 0, text = "";
+  for (const letter of name) {
+    if (letter === "<") {
+      if (!depth++) text += "<..";
+    } else if (letter === ">" && depth) {
+      if (!--depth) text += ">";
+    } else if (!depth) {
+      if (letter === "(" && text) break;
+      text += letter;
+    }
+  }
+  return text || name;
+}
+
+const colours = new Map();
+
+// The same name has the same colour everywhere; text on it has a contrast of 4.5 or more in both themes.
+export function colour(name, dark) {
+  const key = (dark ? "d" : "l") + name;
+  if (!colours.has(key)) {
+    let hash = 2166136261;
+    for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619);
+    const hue = (hash >>> 0) % 360, shade = ((hash >>> 9) & 7) - 3;
+    colours.set(key, dark ? `hsl(${hue} 42% ${29 + shade}%)` : `hsl(${hue} 58% ${77 + shade}%)`);
+  }
+  return colours.get(key);
+}
+
+// element("td", { className: "number" }, "text", node, ...)
+export function element(name, properties = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else if (key in node) node[key] = value;
+    else node.setAttribute(key, value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}

@@ -1,0 +1,156 @@
+// Wheel, drag and keys of the timeline.
+import { ask } from "./api.js";
+import { describe, redraw, timeOf } from "./draw.js";
+import { change, show, showAll, state } from "./state.js";
+import { fetchSoon, HEAD, layOut, layout, ROW, sliceAt } from "./timeline.js";
+
+const canvas = document.getElementById("canvas");
+const scroll = document.getElementById("scroll");
+const status = document.getElementById("status");
+
+export function zoom(factor, around = (state.from + state.to) / 2) {
+  show(around - (around - state.from) * factor, around + (state.to - around) * factor);
+}
+
+export function move(share) {
+  const by = (state.to - state.from) * share;
+  show(state.from + by, state.to + by);
+}
+
+// Picks the call at an event, and brings it into view where it isn't.
+export async function pick(thread, seq, bring = "if hidden") {
+  let call;
+  try {
+    call = await ask("call", { thread, seq });
+  } catch (error) {
+    status.textContent = error.message;
+    return;
+  }
+  const end = call.at + (call.duration_ns ?? 0);
+  if (bring === "fit") show(call.at - (end - call.at) * 0.6 - 50, end + (end - call.at) * 0.6 + 50);
+  else if (call.at < state.from || call.at > state.to)
+    show(call.at - (state.to - state.from) / 2, call.at + (state.to - state.from) / 2);
+  change({ picked: { thread, seq: call.seq, at: call.at, duration_ns: call.duration_ns, depth: call.depth, call }, tab: "call" });
+  const lane = layout.threads.find((each) => each.index === thread);
+  const y = lane ? lane.top + HEAD + Math.min(call.depth, lane.rows) * ROW : 0;
+  if (lane && (y < scroll.scrollTop || y > scroll.scrollTop + scroll.clientHeight - ROW)) scroll.scrollTop = y - scroll.clientHeight / 2;
+}
+
+function under(event) {
+  const box = canvas.getBoundingClientRect();
+  return at(event.clientX - box.left, event.clientY - box.top + scroll.scrollTop);
+}
+
+function at(x, y) {
+  const lane = layout.threads.find((each) => y >= each.top && y < each.top + each.height);
+  if (!lane || y < lane.top + HEAD) return null;
+  return sliceAt(lane, Math.floor((y - lane.top - HEAD) / ROW), timeOf(x), (state.to - state.from) / canvas.clientWidth * 3);
+}
+
+// The innermost call at the middle of the first thread in view.
+function pickMiddle() {
+  const lane = layout.threads.find((each) => each.top + each.height > scroll.scrollTop + HEAD);
+  for (let depth = lane ? lane.rows - 1 : -1; depth >= 0; depth--) {
+    const found = sliceAt(lane, depth, (state.from + state.to) / 2, (state.to - state.from) / 20);
+    if (found) return pick(found.thread, found.slice[7]);
+  }
+  return undefined;
+}
+
+export function nextWindow(step) {
+  const windows = state.session.windows, middle = (state.from + state.to) / 2;
+  const centre = (window) => (window.from + (window.to ?? state.session.end)) / 2;
+  const order = [...windows].sort((a, b) => centre(a) - centre(b));
+  const slack = (state.to - state.from) * 1e-3;
+  const found = step > 0 ? order.find((window) => centre(window) > middle + slack) :
+    order.reverse().find((window) => centre(window) < middle - slack);
+  if (found) showWindow(found);
+}
+
+export function showWindow(window) {
+  const end = window.to ?? state.session.end, room = Math.max(end - window.from, 100) * 0.15;
+  show(window.from - room, end + room);
+}
+
+function go(where) {
+  const place = state.picked?.call?.[where];
+  if (place) pick(state.picked.thread, place.seq);
+  else status.textContent = state.picked ? `This call has no ${where} recorded.` : "Pick a call first: Enter, or a click.";
+}
+
+const KEYS = {
+  w: () => zoom(0.7), s: () => zoom(1 / 0.7), a: () => move(-0.15), d: () => move(0.15), Home: showAll,
+  ArrowUp: () => go("caller"), ArrowDown: () => go("callee"), ArrowLeft: () => go("previous"), ArrowRight: () => go("next"),
+  Enter: pickMiddle, f: () => state.picked && pick(state.picked.thread, state.picked.seq, "fit"),
+  "[": () => nextWindow(-1), "]": () => nextWindow(1),
+};
+const ANYWHERE = {
+  "/": () => document.getElementById("find").focus(),
+  "?": () => document.getElementById("keys").showModal(),
+  1: () => change({ tab: "call" }), 2: () => change({ tab: "found" }), 3: () => change({ tab: "flame" }),
+  4: () => change({ tab: "report" }), 5: () => change({ tab: "narrative" }),
+};
+
+function onKey(event) {
+  const own = event.target.closest?.("input, select, textarea, dialog");
+  if (event.ctrlKey || event.metaKey || event.altKey || own || !state.session) return;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const letters = /^[wasdf[\]]$/.test(key) || key === "Home";
+  const action = ANYWHERE[key] ?? (event.target === canvas || (letters && !event.target.closest("button")) ? KEYS[key] : undefined);
+  if (!action) return;
+  event.preventDefault();
+  action();
+}
+
+function onWheel(event) {
+  if (event.ctrlKey || !event.shiftKey) {
+    const box = canvas.getBoundingClientRect();
+    zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY * 0.002))), timeOf(event.clientX - box.left));
+  } else {
+    move((event.deltaX || event.deltaY) / canvas.clientWidth);
+  }
+  event.preventDefault();
+}
+
+let drag = null;
+
+function onDown(event) {
+  drag = { x: event.clientX, y: event.clientY, from: state.from, to: state.to, top: scroll.scrollTop, moved: false };
+  canvas.setPointerCapture(event.pointerId);
+  canvas.focus({ preventScroll: true });
+}
+
+function onMove(event) {
+  if (!drag) {
+    const found = under(event);
+    status.textContent = found ? describe(found.slice) : "";
+    return;
+  }
+  const by = (drag.x - event.clientX) / canvas.clientWidth * (drag.to - drag.from);
+  drag.moved ||= Math.abs(event.clientX - drag.x) + Math.abs(event.clientY - drag.y) > 3;
+  if (!drag.moved) return;
+  show(drag.from + by, drag.to + by);
+  scroll.scrollTop = drag.top + drag.y - event.clientY;
+}
+
+function onUp(event) {
+  const found = drag && !drag.moved ? under(event) : null;
+  drag = null;
+  if (found) pick(found.thread, found.slice[7]);
+}
+
+export function listenToInput() {
+  document.addEventListener("keydown", onKey);
+  canvas.addEventListener("wheel", onWheel, { passive: false });
+  canvas.addEventListener("pointerdown", onDown);
+  canvas.addEventListener("pointermove", onMove);
+  canvas.addEventListener("pointerup", onUp);
+  canvas.addEventListener("pointercancel", () => { drag = null; });
+  scroll.addEventListener("scroll", fetchSoon);
+  new ResizeObserver(() => {
+    if (!state.session) return;
+    layOut();
+    redraw();
+    fetchSoon();
+  }).observe(scroll);
+}

@@ -1,0 +1,55 @@
+// What happened, in sentences: `ada narrate`. A citation leads to its event.
+import { ask, latest } from "./api.js";
+import { element } from "./format.js";
+import { pick, showWindow } from "./input.js";
+import { listen, state } from "./state.js";
+
+const CITED = 6;     // of a sentence
+const HEADLINES = 8; // that lead
+
+const panel = document.getElementById("narrative");
+let asked = false;
+
+function citation(evidence) {
+  if (evidence.thread === undefined) return element("span", { className: "quiet" }, ` [${evidence.file}${evidence.field ? `: ${evidence.field}` : ""}]`);
+  const thread = state.session.threads.findIndex((each) => each.process === evidence.process && each.number === evidence.thread);
+  const text = `thread ${evidence.thread} #${evidence.first}${evidence.last > evidence.first ? `-${evidence.last}` : ""}`;
+  return element("button", { className: "link", onclick: () => pick(thread, evidence.first, "fit") }, `[${text}]`);
+}
+
+function sentence(row) {
+  const cited = row.evidence.slice(0, CITED).flatMap((each) => [" ", citation(each)]);
+  const left = row.evidence.length - CITED;
+  return element("p", { className: row.kind === "headline" ? "headline" : "" }, row.kind === "headline" ? element("strong", {}, row.text) : row.text,
+    ...cited, left > 0 ? element("span", { className: "quiet" }, ` and ${left} more`) : null);
+}
+
+const fill = latest(async (signal) => {
+  panel.replaceChildren(element("p", { className: "quiet" }, "asking …"));
+  const told = await ask("command", { run: "narrate" }, signal);
+  const nodes = [];
+  const headlines = told.rows.filter((row) => row.kind === "headline");
+  let section = null;
+  if (headlines.length) nodes.push(element("h2", {}, "In short"), ...headlines.slice(0, HEADLINES).map(sentence));
+  for (const row of told.rows) {
+    if (row.section !== section) {
+      const window = row.window === null ? null : state.session.windows[row.window];
+      nodes.push(element("h2", {}, row.section));
+      if (window) nodes.push(element("button", { onclick: () => showWindow(window) }, "Show this window"));
+      section = row.section;
+    }
+    nodes.push(sentence(row));
+  }
+  panel.replaceChildren(...nodes);
+  panel.dataset.of = "all";
+}, (error) => {
+  asked = false;
+  panel.replaceChildren(element("p", { className: "wrong" }, error.message));
+});
+
+listen((names) => {
+  if (names.has("tab") && state.tab === "narrative" && !asked) {
+    asked = true;
+    fill();
+  }
+});

@@ -1,0 +1,59 @@
+// What is shown: the range of time, the call picked, the function searched for, the tab. The address holds all of it.
+
+export const state = {
+  session: null, // as the server tells it
+  from: 0, to: 1,
+  picked: null, // { thread, seq }
+  find: "",
+  tab: "call",
+};
+
+const listeners = [];
+
+// Called with the set of names that changed.
+export function listen(listener) {
+  listeners.push(listener);
+}
+
+let addressTimer = 0;
+
+function addressWrite() {
+  const fields = new URLSearchParams({ from: Math.round(state.from), to: Math.round(state.to), tab: state.tab });
+  if (state.picked) {
+    fields.set("thread", state.picked.thread);
+    fields.set("seq", state.picked.seq);
+  }
+  if (state.find) fields.set("find", state.find);
+  history.replaceState(null, "", `#${fields}`);
+}
+
+export function change(changes) {
+  const names = new Set(Object.keys(changes).filter((name) => state[name] !== changes[name]));
+  Object.assign(state, changes);
+  if (!names.size) return;
+  for (const listener of listeners) listener(names);
+  clearTimeout(addressTimer);
+  addressTimer = setTimeout(addressWrite, 150);
+}
+
+// Keeps a range in the session, and at least 100 ns long.
+export function show(from, to) {
+  const end = Math.max(state.session.end, 100);
+  const span = Math.min(Math.max(to - from, 100), end * 1.04);
+  const start = Math.min(Math.max((from + to - span) / 2, -end * 0.02), end * 1.02 - span);
+  change({ from: start, to: start + span });
+}
+
+export function showAll() {
+  show(-state.session.end * 0.01, state.session.end * 1.01);
+}
+
+export function addressRead() {
+  const fields = new URLSearchParams(location.hash.slice(1));
+  const number = (name) => (fields.has(name) && Number.isFinite(Number(fields.get(name))) ? Number(fields.get(name)) : null);
+  const changes = { tab: fields.get("tab") ?? state.tab, find: fields.get("find") ?? "" };
+  if (number("thread") !== null && number("seq") !== null) changes.picked = { thread: number("thread"), seq: number("seq") };
+  if (number("from") !== null && number("to") > number("from")) show(number("from"), number("to"));
+  else showAll();
+  change(changes);
+}

@@ -1,0 +1,118 @@
+// Which threads lie where, and the pictures of them: asked for when the view has changed, and drawn meanwhile from the last answer.
+import { ask, latest } from "./api.js";
+import { count, element } from "./format.js";
+import { listen, state } from "./state.js";
+
+export const ROW = 18, HEAD = 20, GUTTER = 170;
+const ROWS_FIRST = 14; // of a thread, until more are asked for
+const PADDING = 0.25;  // of the range, on both sides: what dragging shows at once
+
+export const layout = { threads: [], height: 0 }; // { index, top, rows, depths }
+export const pictures = new Map(); // thread -> { slices, order, losses, cut }
+export const answer = { functions: [], from: 0, to: 1, columns: 1, milliseconds: 0 };
+
+const expanded = new Set();
+const redraws = [];
+
+export function onPicture(redraw) {
+  redraws.push(redraw);
+}
+
+export function layOut() {
+  const labels = document.getElementById("labels");
+  let top = 0;
+  layout.threads = [];
+  labels.replaceChildren();
+  state.session.threads.forEach((thread, index) => {
+    if (!thread.events) return;
+    const depths = Math.max(thread.depths ?? 1, 1);
+    const rows = expanded.has(index) ? Math.min(depths, 400) : Math.min(depths, ROWS_FIRST);
+    const label = element("div", {}, element("strong", {}, thread.name || `thread ${thread.number}`),
+      element("span", {}, `tid ${thread.tid}, ${count(thread.events)} events`));
+    const height = HEAD + rows * ROW + (rows < 2 ? ROW : 0);
+    if (depths > ROWS_FIRST) {
+      const more = expanded.has(index);
+      label.append(element("button", {
+        "aria-expanded": String(more),
+        onclick: () => {
+          if (more) expanded.delete(index);
+          else expanded.add(index);
+          layOut();
+          fetchSoon();
+        },
+      }, more ? "fewer rows" : `all ${count(depths)} rows`));
+    }
+    label.style.top = `${top}px`;
+    label.style.height = `${height}px`;
+    labels.append(label);
+    layout.threads.push({ index, top, rows, depths, height });
+    top += height;
+  });
+  layout.height = top;
+  document.getElementById("content").style.height = `${Math.max(top, document.getElementById("scroll").clientHeight)}px`;
+  for (const redraw of redraws) redraw();
+}
+
+function visibleThreads() {
+  const scroll = document.getElementById("scroll");
+  return layout.threads.filter((lane) => lane.top < scroll.scrollTop + scroll.clientHeight + 200 &&
+    lane.top + lane.height > scroll.scrollTop - 200);
+}
+
+// Slices of one function are drawn together: setting a colour costs more than filling a rectangle.
+function orderOf(slices) {
+  const order = new Uint32Array(slices.length / 8);
+  for (let i = 0; i < order.length; i++) order[i] = i;
+  return order.sort((a, b) => slices[a * 8 + 4] - slices[b * 8 + 4]);
+}
+
+const fetchNow = latest(async (signal) => {
+  const lanes = visibleThreads();
+  if (!lanes.length || state.session.state !== "ready") return;
+  const span = state.to - state.from, begun = performance.now();
+  const from = Math.max(0, state.from - span * PADDING), to = Math.max(from + 1, state.to + span * PADDING);
+  const width = document.getElementById("canvas").clientWidth || 1000;
+  const columns = Math.min(8192, Math.max(1, Math.round((to - from) / span * width)));
+  const told = await ask("timeline", {
+    from: Math.floor(from), to: Math.ceil(to), columns, depths: Math.max(...lanes.map((lane) => lane.rows)),
+    threads: lanes.map((lane) => lane.index).join(","),
+  }, signal);
+  answer.functions = told.functions;
+  Object.assign(answer, { from: Math.floor(from), to: Math.ceil(to), columns, milliseconds: performance.now() - begun });
+  pictures.clear();
+  for (const thread of told.threads) {
+    const slices = Float64Array.from(thread.slices);
+    pictures.set(thread.thread, { slices, order: orderOf(slices), losses: thread.losses, cut: thread.cut });
+  }
+  document.body.dataset.pictures = String(Number(document.body.dataset.pictures ?? 0) + 1);
+  for (const redraw of redraws) redraw();
+}, (error) => {
+  document.getElementById("status").textContent = `The timeline could not be asked for: ${error.message}`;
+});
+
+let timer = 0;
+
+export function fetchSoon() {
+  clearTimeout(timer);
+  timer = setTimeout(fetchNow, 40);
+}
+
+// The slice under a point: { thread, depth, slice } with the slice's eight numbers; null: none.
+export function sliceAt(lane, depth, ns, tolerance) {
+  const picture = pictures.get(lane.index);
+  let best = null, nearest = tolerance;
+  for (let at = 0; picture && at < picture.slices.length; at += 8) {
+    if (picture.slices[at] !== depth || picture.slices[at + 7] < 0) continue;
+    const start = picture.slices[at + 2], end = start + picture.slices[at + 3];
+    const distance = ns < start ? start - ns : ns > end ? ns - end : 0;
+    if (distance < nearest || (distance === 0 && !best)) {
+      nearest = distance;
+      best = picture.slices.subarray(at, at + 8);
+    }
+  }
+  return best && { thread: lane.index, slice: best };
+}
+
+listen((names) => {
+  if (names.has("from") || names.has("to")) fetchSoon();
+});

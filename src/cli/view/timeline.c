@@ -1,0 +1,142 @@
+/* The picture of some threads: slices by column, and losses. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/view/names.h"
+
+/* One slice is eight numbers: depth, column, start, duration, function, calls and their time in this column, index_seq. A call without a
+ * known end has index_seq -1; one that began before the view counts no calls. */
+static void put_slice(struct ada_output *output, bool *first, const uint64_t numbers[7], uint64_t position)
+{
+	for (int i = 0; i < 7; i++) {
+		ada_output_string(output, i || !*first ? "," : "");
+		ada_output_u64(output, numbers[i]);
+	}
+	ada_output_string(output, ",");
+	if (position == UINT64_MAX)
+		ada_output_string(output, "-1");
+	else
+		ada_output_u64(output, position);
+	*first = false;
+}
+
+static void put_picture(struct ada_output *output, const struct ada_view *view, const struct ada_zoom_thread *thread,
+			const struct ada_zoom_picture *picture, struct ada_view_names *names)
+{
+	const struct ada_process *process = thread->thread->process;
+	uint32_t columns = picture->view.columns;
+	bool first = true;
+
+	for (size_t i = 0; i < picture->before.count; i++) {
+		const struct ada_zoom_open *open = &picture->before.items[i];
+		uint64_t numbers[7] = { open->depth,
+					0,
+					ada_view_relative(view, open->start_ns),
+					open->end_ns - open->start_ns,
+					ada_view_name(names, process, open->function_id),
+					0,
+					0 };
+
+		put_slice(output, &first, numbers, open->position);
+	}
+	for (uint32_t depth = 0; depth < picture->depths; depth++)
+		for (uint32_t column = 0; column < columns; column++) {
+			const struct ada_zoom_cell *cell = &picture->cells[(size_t)depth * columns + column];
+			uint64_t numbers[7] = { depth, column, 0, cell->duration_ns, 0, cell->calls, cell->busy_ns };
+
+			if (!cell->calls)
+				continue;
+			numbers[2] = ada_view_relative(view, cell->start_ns);
+			numbers[4] = ada_view_name(names, process, cell->function_id);
+			put_slice(output, &first, numbers, cell->position);
+		}
+}
+
+/* From, to and events of each loss in the view; those under one pixel are one. */
+static void put_losses(struct ada_output *output, const struct ada_view *view, const struct ada_zoom_thread *thread,
+		       const struct ada_zoom_view *range)
+{
+	uint64_t column_ns = (range->to_ns - range->from_ns) / range->columns + 1;
+	struct ada_zoom_loss told = {};
+	bool first = true;
+
+	for (size_t i = 0; i <= thread->losses.count; i++) {
+		const struct ada_zoom_loss *loss = i < thread->losses.count ? &thread->losses.items[i] : NULL;
+
+		if (loss && (loss->to_ns < range->from_ns || loss->from_ns >= range->to_ns))
+			continue;
+		if (loss && told.events && loss->from_ns - told.from_ns < column_ns) {
+			told.to_ns = loss->to_ns;
+			told.events += loss->events;
+			continue;
+		}
+		if (told.events) {
+			ada_output_string(output, first ? "" : ",");
+			ada_output_u64(output, ada_view_relative(view, told.from_ns));
+			ada_output_string(output, ",");
+			ada_output_u64(output, ada_view_relative(view, told.to_ns));
+			ada_output_string(output, ",");
+			ada_output_u64(output, told.events);
+			first = false;
+		}
+		if (loss)
+			told = *loss;
+	}
+}
+
+static int put_thread(struct ada_question *question, size_t number, const struct ada_zoom_view *range, struct ada_view_names *names)
+{
+	const struct ada_zoom_thread *thread = &question->view->zoom.threads[number];
+	struct ada_output *output = question->output;
+	struct ada_zoom_picture picture;
+	int status = ada_zoom_draw(&picture, thread, range);
+
+	if (status) {
+		ada_error_set(&question->error, -status, "out of memory");
+	} else {
+		ada_output_string(output, "{\"thread\": ");
+		ada_output_u64(output, number);
+		ada_output_string(output, picture.cut ? ", \"cut\": true, \"slices\": [" : ", \"cut\": false, \"slices\": [");
+		put_picture(output, question->view, thread, &picture, names);
+		ada_output_string(output, "], \"losses\": [");
+		put_losses(output, question->view, thread, range);
+		ada_output_string(output, "]}");
+	}
+	ada_zoom_picture_free(&picture);
+	return status;
+}
+
+/* Argument `threads`: numbers with commas between. */
+int ada_view_timeline(struct ada_question *question)
+{
+	struct ada_view *view = question->view;
+	const char *text = ada_question_text(question, "threads");
+	struct ada_view_names names = {};
+	struct ada_zoom_view range;
+	int status = ada_question_view(question, &range);
+	bool first = true;
+
+	if (status)
+		return status;
+	if (atomic_load(&view->state) != ADA_VIEW_READY)
+		return ada_error_set(&question->error, EAGAIN, "the session is being read");
+	ada_output_string(question->output, "{\"threads\": [");
+	pthread_mutex_lock(&view->lock);
+	for (char *end; text && *text && !status; text = *end ? end + 1 : end) {
+		uint64_t number = strtoull(text, &end, 10);
+
+		if (end == text || (*end && *end != ',') || number >= view->session->threads.count) {
+			status = ada_error_set(&question->error, EINVAL, "threads: the session has %zu", view->session->threads.count);
+			break;
+		}
+		ada_output_string(question->output, first ? "\n" : ",\n");
+		first = false;
+		status = put_thread(question, number, &range, &names);
+	}
+	ada_output_string(question->output, "]");
+	ada_view_names_put(question->output, &names);
+	pthread_mutex_unlock(&view->lock);
+	ada_output_string(question->output, "}\n");
+	ada_view_names_free(&names);
+	return status;
+}

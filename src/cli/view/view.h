@@ -1,0 +1,91 @@
+/* ada view: one session, opened once, and the questions of one page.
+ *
+ *   browser  ---- GET /TOKEN/... --->  server.c   token, Host, which answer
+ *                                        page       files that are built in (page/)
+ *                                        facts.c    what there is, and how far the reading has come
+ *                                        timeline.c, search.c, call.c   pictures and calls, of what src/query/zoom knows
+ *                                        command.c  report, graph, narrate, dump, query: other runs of this program, whose answers
+ *                                                   are thus the commands' own
+ *
+ * All times in questions and answers are ns from the session's start: they are whole numbers for JavaScript, too.
+ */
+#ifndef ADA_CLI_VIEW_H
+#define ADA_CLI_VIEW_H
+#include <pthread.h>
+#include <stdatomic.h>
+#include "base/output.h"
+#include "query/sums/stats.h"
+#include "query/zoom/zoom.h"
+
+struct ada_view {
+	struct ada_session *session;
+	struct ada_zoom zoom;
+	struct ada_stats stats; /* of all of it, by key: what is usual for a function */
+	/* Names of functions are made at the first question for them, and readers of one thread share its mapped blocks: whoever looks
+	 * into the session while answering holds this. */
+	pthread_mutex_t lock;
+	atomic_int state;	/* enum ada_view_state: the zoom is there once it is READY */
+	atomic_bool counted;	/* and the statistics are */
+	uint64_t built_ns;	/* how long the reading took */
+	struct ada_error error; /* of FAILED */
+	const char *command;
+};
+enum ada_view_state { ADA_VIEW_READING, ADA_VIEW_READY, ADA_VIEW_FAILED };
+
+/* A question: the path behind the token, and its arguments. */
+struct ada_question {
+	struct ada_view *view;
+	struct MHD_Connection *connection;
+	struct ada_output *output; /* where the answer goes: JSON */
+	struct ada_error error;
+};
+/* An argument's text; NULL: it wasn't given. */
+const char *ada_question_text(const struct ada_question *question, const char *name);
+/* An argument that is a number; `otherwise` where it wasn't given. 0, or -EINVAL with the message. */
+int ada_question_number(struct ada_question *question, const char *name, uint64_t otherwise, uint64_t *number);
+/* Arguments `from` and `to`, `columns`, `depths`. */
+int ada_question_view(struct ada_question *question, struct ada_zoom_view *view);
+/* Argument `thread`: a number in the session. */
+int ada_question_thread(struct ada_question *question, const struct ada_zoom_thread **thread);
+
+/* Answers: 0, or -errno with a message; -EAGAIN: the reading isn't done. */
+int ada_view_facts(struct ada_question *question);
+int ada_view_timeline(struct ada_question *question);
+int ada_view_search(struct ada_question *question);
+int ada_view_call(struct ada_question *question);
+int ada_view_command(struct ada_question *question); /* argument `run` */
+
+struct ada_view_server;
+/* Listens on 127.0.0.1; port 0: a free one. `url` gets the address with its token. NULL: *error says why. */
+#define ADA_VIEW_URL 96
+struct ada_view_server *ada_view_serve(struct ada_view *view, uint16_t port, char url[ADA_VIEW_URL], struct ada_error *error);
+void ada_view_server_stop(struct ada_view_server *server);
+
+/* The page's files, made of page/ by the build (tools/embed-files). */
+struct ada_page_file {
+	const char *name, *type;
+	const unsigned char *bytes;
+	size_t length;
+};
+extern const struct ada_page_file ada_page_files[];
+extern const size_t ada_page_file_count;
+
+static inline uint64_t ada_view_relative(const struct ada_view *view, uint64_t ns)
+{
+	return ns > view->session->start_ns ? ns - view->session->start_ns : 0;
+}
+
+static inline uint64_t ada_view_absolute(const struct ada_view *view, uint64_t ns)
+{
+	return ns < UINT64_MAX - view->session->start_ns ? ns + view->session->start_ns : UINT64_MAX;
+}
+
+/* `, "name": number` */
+static inline void ada_view_put(struct ada_output *output, const char *name, uint64_t number)
+{
+	ada_output_string(output, ", \"");
+	ada_output_string(output, name);
+	ada_output_string(output, "\": ");
+	ada_output_u64(output, number);
+}
+#endif

@@ -1,0 +1,79 @@
+#include "elf/spoken.h"
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Up to the parenthesis that the last one closes. */
+size_t ada_name_length(const char *name)
+{
+	const char *closing = strrchr(name, ')');
+	int open = 0;
+
+	for (const char *at = closing; at && at >= name; at--) {
+		open += (*at == ')') - (*at == '(');
+		if (!open)
+			return at - name;
+	}
+	return strlen(name);
+}
+
+const char *ada_name_without_type(const char *name)
+{
+	const char *start = name;
+	int open = 0;
+
+	for (const char *at = name; *at; at++) {
+		open += (*at == '<' || *at == '(') - (*at == '>' || *at == ')');
+		if (*at == ' ' && !open)
+			start = at + 1;
+	}
+	return start;
+}
+
+/* How many bytes of an operator's name at `at` begin with angle brackets that enclose nothing: "operator<<", "operator->". */
+static size_t operator_length(const char *at)
+{
+	const size_t word = strlen("operator");
+	size_t length = word;
+
+	if (strncmp(at, "operator", word))
+		return 0;
+	while (at[length] == '<' || at[length] == '>' || at[length] == '-' || at[length] == '=')
+		length++;
+	return length > word ? length : 0;
+}
+
+char *ada_name_short(const char *name, char text[ADA_NAME_BUFFER])
+{
+	size_t length = ada_name_length(name), used = 0;
+	const char *end = length ? name + length : name + strlen(name), *clone = strstr(name, " [clone ");
+	int open = 0;
+
+	if (clone && clone < end)
+		end = clone;
+	for (const char *at = strchr(name, '<') && !strstr(name, "operator ") ? ada_name_without_type(name) : name;
+	     at < end && used < ADA_NAME_BUFFER - 5; at++) {
+		size_t whole = open ? 0 : operator_length(at);
+
+		if (whole && used + whole < ADA_NAME_BUFFER - 5) {
+			memcpy(text + used, at, whole);
+			used += whole;
+			at += whole - 1;
+		} else if (!open && !strncmp(at, "[abi:", 5) && strchr(at, ']')) {
+			at = strchr(at, ']');
+		} else if (*at == '<') {
+			if (!open++) {
+				memcpy(text + used, "<..>", 4);
+				used += 4;
+			}
+		} else if (*at == '>') {
+			open -= open > 0;
+		} else if (!open) {
+			text[used++] = *at;
+		}
+	}
+	text[used] = 0;
+	if (!used)
+		snprintf(text, ADA_NAME_BUFFER, "%s", name);
+	return text;
+}

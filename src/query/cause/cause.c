@@ -1,0 +1,337 @@
+/* From a call to what it waited for, to who held that, to what that one waited for: see cause.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include "base/interrupt.h"
+#include "query/cause/internal.h"
+
+#define LINKS_MAX 16
+#define RAN_EVENT_NS 20000 /* a thread that has an event so often, on average, ran */
+
+static int path_at(struct ada_stack *path, const struct ada_thread *thread, uint64_t position)
+{
+	const struct ada_event *event = atf_thread_get(thread->events, position);
+	int result = ada_stack_at(path, thread, position);
+
+	if (!result && event && event->event_kind == ADA_EVENT_CALL)
+		result = ada_array_push(&path->frames,
+					((struct ada_frame){ position, event->function_id, event->timestamp_ns, event->call_depth }));
+	return result;
+}
+
+/* --- who ended a wait --------------------------------------------------------------------------------------------------- */
+
+static struct ada_question question_of(const struct ada_cause_link *link)
+{
+	return (struct ada_question){ .thread = link->thread,
+				      .object = link->object,
+				      .from_ns = link->wait_start_ns,
+				      .to_ns = link->wait_end_ns,
+				      .open = link->wait_open,
+				      .by_detail = !ada_cause_has_object(link->thread, link->wait_position) };
+}
+
+static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *link, const struct ada_question *question)
+{
+	struct ada_holds holds;
+	int result = ada_cause_holds(reader, question, &holds);
+
+	if (result)
+		return result;
+	link->holders = holds.threads;
+	link->culprit = holds.longest.thread;
+	if (!link->culprit) {
+		/* Nobody held it meanwhile, as far as all was read: then this was no wait for it. */
+		if (!holds.exhausted && !question->by_detail && !question->open)
+			link->kind = ADA_CAUSE_UNKNOWN;
+		return 0;
+	}
+	link->culprit_start_ns = holds.longest.start_ns;
+	link->culprit_end_ns = holds.longest.end_ns;
+	link->culprit_first = holds.longest.first;
+	link->culprit_open = holds.longest.last == UINT64_MAX;
+	link->culprit_last = link->culprit_open ? holds.longest.first : holds.longest.last;
+	return path_at(&link->culprit_path, link->culprit, link->culprit_first);
+}
+
+static int find_waker(struct ada_cause_reader *reader, struct ada_cause_link *link, const struct ada_question *question, enum ada_does does)
+{
+	struct ada_operation by;
+
+	link->culprit = ada_cause_waker(reader, question, does, false, &by);
+	if (!link->culprit) {
+		/* Only a condition forgets a signal that comes while nobody waits. */
+		link->culprit = does == ADA_DOES_COND_WAIT ? ada_cause_waker(reader, question, does, true, &by) : NULL;
+		if (link->culprit && ada_cause_consumed(reader, question, does, by.ns))
+			link->culprit = NULL;
+		link->came_before = link->culprit;
+	}
+	if (!link->culprit)
+		return 0;
+	link->holders = 1;
+	link->culprit_start_ns = link->came_before ? by.ns : link->wait_start_ns;
+	link->culprit_end_ns = by.ns;
+	link->culprit_first = link->culprit_last = by.position;
+	return path_at(&link->culprit_path, link->culprit, by.position);
+}
+
+static int find_ended_thread(struct ada_cause_link *link)
+{
+	link->culprit = link->wait_open ? NULL : ada_cause_ended(link->thread, link->wait_start_ns, link->wait_end_ns);
+	if (!link->culprit)
+		return 0;
+	link->holders = 1;
+	link->culprit_start_ns = link->wait_start_ns;
+	link->culprit_first = link->culprit_last = link->culprit->count - 1;
+	link->culprit_end_ns = atf_thread_get(link->culprit->events, link->culprit_last)->timestamp_ns;
+	return ada_stack_at(&link->culprit_path, link->culprit, link->culprit_last);
+}
+
+/* Whether another thread was in the allocator for most of that time. */
+static bool others_allocate(struct ada_cause_reader *reader, const struct ada_cause_link *link)
+{
+	const struct ada_process *process = link->thread->process;
+
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
+		struct ada_spending spending = { .thread = thread, .from_ns = link->wait_start_ns, .to_ns = link->wait_end_ns };
+
+		if (thread == link->thread || !thread->events)
+			continue;
+		spending.first = atf_thread_lower_bound(thread->events, spending.from_ns);
+		if (!ada_cause_spend(reader, &spending) && spending.found && spending.most.does == ADA_DOES_ALLOCATE &&
+		    spending.most.ns * 2 >= spending.to_ns - spending.from_ns)
+			return true;
+	}
+	return false;
+}
+
+/* The processes that ended meanwhile: the only one, if there is one. */
+static void find_child(const struct ada_cause_reader *reader, struct ada_cause_link *link)
+{
+	const struct ada_process *found = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < reader->session->processes.count; i++) {
+		const struct ada_process *process = reader->session->processes.items[i];
+		uint64_t end_ns = ada_json_u64(process->manifest, "endNs", 0);
+
+		if (process == link->thread->process || ada_json_u64(process->manifest, "parentPid", 0) != link->thread->process->pid ||
+		    end_ns < link->wait_start_ns || end_ns > link->wait_end_ns)
+			continue;
+		found = process;
+		count++;
+	}
+	link->child = count == 1 ? found : NULL;
+}
+
+/* Somebody's signal or arrival ended the wait; a wait for a condition may have waited longer for its mutex. */
+static int find_signal(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
+{
+	struct ada_question question = question_of(link);
+	uint64_t mutex;
+	int result = find_waker(reader, link, &question, does);
+
+	if (result || does != ADA_DOES_COND_WAIT || !link->culprit || link->came_before || link->wait_open ||
+	    link->wait_end_ns - link->culprit_end_ns <= link->culprit_end_ns - link->wait_start_ns ||
+	    !ada_cause_object(link->thread, link->wait_position, does, 1, &mutex))
+		return result;
+	ada_stack_close(&link->culprit_path);
+	link->culprit_path = (struct ada_stack){};
+	link->kind = ADA_CAUSE_LOCK;
+	link->object = question.object = mutex;
+	link->wait_start_ns = question.from_ns = link->culprit_end_ns;
+	link->spent_ns = link->wait_end_ns - link->wait_start_ns;
+	return find_holder(reader, link, &question);
+}
+
+static int find_culprit(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
+{
+	struct ada_question question = question_of(link);
+
+	if (does == ADA_DOES_ALLOCATE && !others_allocate(reader, link))
+		link->kind = ADA_CAUSE_UNKNOWN;
+	if (link->kind == ADA_CAUSE_CHILD)
+		find_child(reader, link);
+	if (does == ADA_DOES_JOIN)
+		return find_ended_thread(link);
+	if (!link->has_object)
+		return 0;
+	switch (does) {
+	case ADA_DOES_LOCK:
+	case ADA_DOES_TRY_LOCK: return find_holder(reader, link, &question);
+	case ADA_DOES_COND_WAIT:
+	case ADA_DOES_SEM_WAIT:
+	case ADA_DOES_BARRIER:
+	case ADA_DOES_FUTEX: return find_signal(reader, link, does);
+	default: return 0;
+	}
+}
+
+/* --- links -------------------------------------------------------------------------------------------------------------- */
+
+/* Who had the CPU instead, where that is a thread of the process, and where it was when it got the CPU for the longest spell. */
+static int blame_preemptor(struct ada_cause_link *link, uint32_t tid)
+{
+	const struct ada_process *process = link->thread->process;
+
+	for (size_t i = 0; i < process->thread_count && tid; i++) {
+		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
+		uint64_t behind = thread->events ? atf_thread_lower_bound(thread->events, link->wait_start_ns + 1) : 0;
+
+		if (thread->tid != tid || !behind)
+			continue;
+		link->culprit = thread;
+		link->holders = 1;
+		link->culprit_start_ns = link->wait_start_ns;
+		link->culprit_end_ns = link->wait_end_ns;
+		link->culprit_first = link->culprit_last = behind - 1;
+		return path_at(&link->culprit_path, thread, behind - 1);
+	}
+	return 0;
+}
+
+static int fill_link(struct ada_cause_reader *reader, struct ada_cause_link *link, const struct ada_spending *spending)
+{
+	const struct ada_spent *most = &spending->most;
+	uint64_t events;
+	int result;
+
+	link->kind = most->kind;
+	link->spent_ns = most->ns;
+	link->spells = most->spells;
+	link->wait_position = most->position;
+	link->wait_function_id = most->function_id;
+	link->wait_start_ns = most->start_ns;
+	link->wait_end_ns = most->end_ns;
+	link->wait_open = most->open;
+	link->has_object = most->has_object;
+	link->object = most->object;
+	link->faults = most->faults;
+	link->off_cpu = most->off;
+	if (ada_does_to_descriptor(most->does))
+		link->has_object = ada_cause_object(link->thread, most->position, most->does, 0, &link->object);
+	events = atf_thread_lower_bound(link->thread->events, link->end_ns) - atf_thread_lower_bound(link->thread->events, link->start_ns);
+	if (link->kind == ADA_CAUSE_UNKNOWN && !link->off_cpu && events && (link->end_ns - link->start_ns) / events <= RAN_EVENT_NS)
+		link->kind = ADA_CAUSE_CPU;
+	result = path_at(&link->path, link->thread, link->wait_position);
+	if (!result && link->kind == ADA_CAUSE_PREEMPTED)
+		return blame_preemptor(link, spending->preemptor);
+	return result ? result : find_culprit(reader, link, most->does);
+}
+
+/* The time in which the culprit kept the link's thread waiting. */
+static void culprit_time(const struct ada_cause_link *link, uint64_t *from_ns, uint64_t *to_ns)
+{
+	*from_ns = link->culprit_start_ns > link->wait_start_ns ? link->culprit_start_ns : link->wait_start_ns;
+	*to_ns = link->culprit_end_ns < link->wait_end_ns ? link->culprit_end_ns : link->wait_end_ns;
+}
+
+/* What the last link's culprit did meanwhile. *more: there is a further link to follow. */
+static int follow_culprit(struct ada_cause_reader *reader, struct ada_cause *cause, bool *more)
+{
+	const struct ada_cause_link *last = &cause->links.items[cause->links.count - 1];
+	struct ada_cause_link link = { .thread = last->culprit };
+	struct ada_spending spending = { .thread = last->culprit };
+	bool ends = last->kind != ADA_CAUSE_LOCK;
+	int result;
+
+	*more = false;
+	if (!last->culprit || last->came_before || last->kind == ADA_CAUSE_PREEMPTED || cause->links.count == LINKS_MAX)
+		return 0;
+	for (size_t i = 0; i < cause->links.count; i++)
+		if (cause->links.items[i].thread == last->culprit) {
+			cause->deadlock = last->kind == ADA_CAUSE_LOCK;
+			cause->cycle = i;
+			return 0;
+		}
+	culprit_time(last, &spending.from_ns, &spending.to_ns);
+	spending.first = atf_thread_lower_bound(link.thread->events, spending.from_ns);
+	link.start_ns = spending.from_ns;
+	link.end_ns = spending.to_ns;
+	link.open = last->wait_open;
+	result = ada_cause_spend(reader, &spending);
+	if (result || !spending.found)
+		return result;
+	link.position = spending.most.position;
+	link.function_id = spending.most.function_id;
+	result = fill_link(reader, &link, &spending);
+	if (!result)
+		result = ada_array_push(&cause->links, link);
+	*more = !result && !ends && link.culprit;
+	return result;
+}
+
+/* The CALL that the event at `position` begins or ends. */
+static bool find_call(const struct ada_thread *thread, uint64_t position, uint64_t *call, int *result)
+{
+	const struct ada_event *event = atf_thread_get(thread->events, position);
+	struct ada_stack stack;
+	bool found = false;
+
+	*call = position;
+	*result = 0;
+	if (!event || event->event_kind < ADA_EVENT_CALL || event->event_kind > ADA_EVENT_EXCEPTION)
+		return false;
+	if (event->event_kind == ADA_EVENT_CALL)
+		return true;
+	*result = ada_stack_at(&stack, thread, position);
+	for (size_t i = stack.frames.count; !*result && i-- > 0 && !found;)
+		if (stack.frames.items[i].depth == event->call_depth && stack.frames.items[i].function_id == event->function_id) {
+			*call = stack.frames.items[i].position;
+			found = true;
+		}
+	if (!*result)
+		ada_stack_close(&stack);
+	return found;
+}
+
+int ada_cause_find(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t position, struct ada_cause *cause)
+{
+	struct ada_cause_link link = { .thread = thread };
+	struct ada_spending spending = { .thread = thread, .to_ns = UINT64_MAX, .of_call = true };
+	const struct ada_event *call;
+	bool more = true;
+	int result;
+
+	*cause = (struct ada_cause){};
+	reader->budget = ADA_CAUSE_BUDGET;
+	if (!thread->events || !find_call(thread, position, &spending.first, &result))
+		return thread->events ? result : 0;
+	call = atf_thread_get(thread->events, spending.first);
+	spending.from_ns = call->timestamp_ns;
+	spending.to_ns = ada_process_end_ns(thread->process);
+	result = ada_cause_spend(reader, &spending);
+	if (result || !spending.found)
+		return result;
+	link.position = spending.first;
+	link.function_id = call->function_id;
+	link.start_ns = spending.from_ns;
+	link.end_ns = spending.end_ns;
+	link.open = spending.open;
+	result = fill_link(reader, &link, &spending);
+	if (!result)
+		result = ada_array_push(&cause->links, link);
+	cause->found = !result;
+	while (!result && more)
+		result = ada_interrupted() ? -EINTR : follow_culprit(reader, cause, &more);
+	return result;
+}
+
+const struct ada_cause_link *ada_cause_root(const struct ada_cause *cause)
+{
+	return &cause->links.items[cause->links.count - 1];
+}
+
+enum ada_cause_kind ada_cause_kind_of(const struct ada_cause *cause)
+{
+	return cause->deadlock ? ADA_CAUSE_DEADLOCK : cause->links.items[0].kind;
+}
+
+void ada_cause_free(struct ada_cause *cause)
+{
+	for (size_t i = 0; i < cause->links.count; i++) {
+		ada_stack_close(&cause->links.items[i].path);
+		ada_stack_close(&cause->links.items[i].culprit_path);
+	}
+	ada_array_free(&cause->links);
+}

@@ -1,0 +1,123 @@
+/* Why a call took long: where its time went, down to the innermost call that waited or ran, and who ended a wait.
+ *
+ * The answer is a chain of links. The first link is the call asked for; each further link is what the holder of the link before waited
+ * for meanwhile. The chain ends with a thread that waited for no other, or with one that is in the chain already: then it is a deadlock.
+ * docs/inside/cause.md says by which rules somebody is blamed.
+ *
+ * One reader answers many questions, one after another; not for several threads at once. */
+#ifndef ADA_QUERY_CAUSE_H
+#define ADA_QUERY_CAUSE_H
+#include "query/calls/calls.h"
+#include "query/calls/stack.h"
+#include "query/session/session.h"
+
+enum ada_cause_kind {
+	ADA_CAUSE_UNKNOWN,
+	ADA_CAUSE_LOCK,	     /* another thread held the object */
+	ADA_CAUSE_DEADLOCK,  /* the same, in a cycle */
+	ADA_CAUSE_CONDITION, /* for somebody's signal, post, arrival or end */
+	ADA_CAUSE_SLEEP,
+	ADA_CAUSE_IO,
+	ADA_CAUSE_CHILD,
+	ADA_CAUSE_MESSAGE,
+	ADA_CAUSE_CPU,
+	ADA_CAUSE_PREEMPTED, /* ready to run, and another had the CPU */
+	ADA_CAUSE_FAULT,     /* ran for page faults */
+	ADA_CAUSE_RECORDER,  /* for ada */
+	ADA_CAUSE_KINDS
+};
+const char *ada_cause_kind_name(enum ada_cause_kind kind);
+
+/* Why a thread waited or ran, between two times. */
+struct ada_cause_link {
+	const struct ada_thread *thread;
+	uint64_t position, function_id; /* the call asked for; of later links, the innermost call */
+	uint64_t start_ns, end_ns;	/* of that call; of later links, the time meanwhile which it explains */
+	bool open;			/* the call goes on where the recording ends */
+
+	enum ada_cause_kind kind;
+	uint64_t spent_ns; /* in all calls of the kind, on the object */
+	uint64_t spells;   /* how many */
+	uint64_t faults;   /* page faults in the longest of them */
+	bool off_cpu;	   /* of ADA_CAUSE_UNKNOWN: it did not run, and nothing says what for */
+	/* The longest of them: a call below the one asked for, or that call itself. */
+	uint64_t wait_position, wait_function_id;
+	uint64_t wait_start_ns, wait_end_ns;
+	bool wait_open;
+	struct ada_stack path; /* calls open around and with it, outermost first */
+
+	bool has_object;
+	uint64_t object; /* address, or the descriptor of I/O and messages */
+	/* Of a lock the holder, else who ended the wait; NULL: not known. */
+	const struct ada_thread *culprit;
+	uint64_t culprit_start_ns, culprit_end_ns; /* held from, to; of a condition: the wait's start, and its end by the culprit */
+	uint64_t culprit_first, culprit_last;	   /* the events that show it */
+	bool culprit_open;			   /* still held where the recording ends */
+	struct ada_stack culprit_path;		   /* the calls open when it took the object, or ended the wait */
+	uint64_t holders;			   /* threads that held the object meanwhile, one after another or together */
+	bool came_before;			   /* the culprit's signal came before the wait began: a lost wake-up */
+	const struct ada_process *child;	   /* of ADA_CAUSE_CHILD: the process that ended meanwhile; NULL: not recorded */
+};
+
+struct ada_cause {
+	bool found; /* the call is one whose end is known, or that is still open */
+	ADA_ARRAY(struct ada_cause_link) links;
+	bool deadlock;
+	size_t cycle; /* of a deadlock: the first link that belongs to the cycle; the last one leads back to it */
+};
+
+struct ada_cause_reader;
+/* NULL: no memory. The session must stay open. */
+struct ada_cause_reader *ada_cause_reader_open(const struct ada_session *session);
+void ada_cause_reader_close(struct ada_cause_reader *reader); /* also of NULL */
+
+/* Why the call of which `position` is the CALL or the end took its time. 0, -ENOMEM, or -EINTR once ada_interrupted(). The caller frees
+ * the cause, also after an error. */
+int ada_cause_find(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t position, struct ada_cause *cause);
+void ada_cause_free(struct ada_cause *cause);
+/* Whom the chain ends with: its last link. The cause as a whole is of that link's thread, where it isn't the first. */
+const struct ada_cause_link *ada_cause_root(const struct ada_cause *cause);
+enum ada_cause_kind ada_cause_kind_of(const struct ada_cause *cause);
+/* The innermost function of a path that the program itself has, rather than a library; ADA_NO_FUNCTION: none. */
+uint64_t ada_cause_own_function(struct ada_cause_reader *reader, const struct ada_process *process, const struct ada_stack *path);
+
+/* Who is to blame for the whole: of a chain its end, of a sleep or I/O the thread itself; thread NULL: not known. The path is the cause's.
+ * Times: how long the object was held, or from the wait's beginning to what ended it. */
+struct ada_culprit {
+	const struct ada_thread *thread;
+	const struct ada_stack *path;
+	uint64_t start_ns, end_ns;
+};
+void ada_cause_culprit(const struct ada_cause *cause, struct ada_culprit *culprit);
+
+#define ADA_CAUSE_OBJECT 40
+/* Of a link that has one: "0x7f...", "descriptor 3"; fills and returns `text`. */
+char *ada_cause_object_text(const struct ada_cause_link *link, char text[ADA_CAUSE_OBJECT]);
+double ada_cause_share(const struct ada_cause_link *link); /* of its time that its waits explain, to six digits */
+/* "main > work > leaf", in short or full names; malloc'ed, NULL: no memory. */
+char *ada_cause_path_text(const struct ada_process *process, const struct ada_stack *path, bool full_names);
+
+/* The call that a mark is about: of an event of a thread the call that it begins or ends; of `ada mark` and what else marks a process, the
+ * open call that waits for something that doesn't come: in a deadlock, else for a lock, else for a signal that came too early. False:
+ * there is none. 0, -ENOMEM or -EINTR. */
+int ada_cause_of_mark(struct ada_cause_reader *reader, const struct ada_process *process, const json_object *mark, struct ada_cause *cause);
+
+/* --- all waits (waits.c) ------------------------------------------------------------------------------------------------ */
+
+#define ADA_WAIT_MIN_NS 1000 /* shorter calls are no waits */
+
+struct ada_wait {
+	const struct ada_thread *thread, *ended_by; /* NULL: nobody known */
+	uint64_t position, end_position, start_ns, end_ns, object;
+	uint64_t ended_by_position;
+	enum ada_cause_kind kind;
+	uint8_t does; /* internal.h */
+	bool open, has_object;
+};
+struct ada_waits {
+	ADA_ARRAY(struct ada_wait) items; /* by thread and by end */
+};
+/* All calls that waited for at least ADA_WAIT_MIN_NS, of these threads. `enders`: also says who ended them. 0, -ENOMEM or -EINTR. */
+int ada_waits_find(struct ada_cause_reader *reader, struct ada_thread *const *threads, size_t count, bool enders, struct ada_waits *waits);
+void ada_waits_free(struct ada_waits *waits);
+#endif

@@ -1,0 +1,145 @@
+/* Who held an object, from when to when. A thread's operations on it are read back: what it gave back it held, from the operation that
+ * took it on; what it took without giving it back it still holds. An attempt that may have failed (trylock, a time limit) only counts
+ * where the object was given back behind it. */
+#include <errno.h>
+#include <stdlib.h>
+#include "base/interrupt.h"
+#include "query/cause/internal.h"
+
+struct holding {
+	const struct ada_question *question;
+	struct ada_back back;
+	struct ada_holds *holds;
+	uint64_t taken; /* how many more times it was given back than taken, behind the place at hand */
+	uint64_t end_ns, last;
+	bool any, settled; /* settled: nothing further back matters */
+};
+
+/* The thread took the object at start_ns, by the CALL at `first`, and gave it back at the end at hand. */
+static void add_hold(struct holding *holding, uint64_t first, uint64_t start_ns)
+{
+	const struct ada_question *question = holding->question;
+	uint64_t from_ns = start_ns > question->from_ns ? start_ns : question->from_ns;
+	struct ada_hold hold = { holding->back.thread, start_ns, holding->end_ns, first, holding->last, 0 };
+
+	if (start_ns > question->to_ns || hold.end_ns < question->from_ns)
+		return;
+	hold.overlap_ns = hold.end_ns > from_ns ? hold.end_ns - from_ns : 0;
+	holding->holds->threads += !holding->any;
+	holding->any = true;
+	if (!holding->holds->longest.thread || hold.overlap_ns > holding->holds->longest.overlap_ns)
+		holding->holds->longest = hold;
+}
+
+static void give_back(struct holding *holding, uint64_t position, uint64_t ns)
+{
+	if (!holding->taken++) {
+		holding->end_ns = ns;
+		holding->last = position;
+	}
+}
+
+/* False: nothing further back matters. */
+static bool take_object(struct holding *holding, const struct ada_operation *operation, bool sure)
+{
+	uint64_t end = ada_cause_end(holding->back.thread, operation->position, holding->back.thread->count), ns;
+
+	ns = end == UINT64_MAX ? UINT64_MAX : atf_thread_get(holding->back.thread->events, end)->timestamp_ns;
+	if (!holding->taken) {
+		if (!sure)
+			return true;
+		if (ns > holding->question->to_ns) /* it waits for the object, too */
+			return true;
+		holding->end_ns = holding->question->to_ns;
+		holding->last = UINT64_MAX;
+		add_hold(holding, operation->position, ns);
+		return false;
+	}
+	if (!--holding->taken)
+		add_hold(holding, operation->position, ns == UINT64_MAX ? operation->ns : ns);
+	return true;
+}
+
+/* A wait for a condition gives its mutex back at its beginning, and has it again at its end. */
+static bool take_around_wait(struct holding *holding, const struct ada_operation *operation)
+{
+	bool on = take_object(holding, operation, true);
+
+	if (on)
+		give_back(holding, operation->position, operation->ns);
+	return on;
+}
+
+static bool operation_count(struct holding *holding, const struct ada_operation *operation)
+{
+	bool before = operation->ns < holding->question->from_ns;
+
+	switch (operation->does) {
+	case ADA_DOES_LOCK: return take_object(holding, operation, true);
+	case ADA_DOES_TRY_LOCK: return take_object(holding, operation, false);
+	case ADA_DOES_COND_WAIT: return operation->as_mutex ? take_around_wait(holding, operation) : true;
+	case ADA_DOES_UNLOCK:
+		if (before && !holding->taken)
+			return false;
+		give_back(holding, operation->position, operation->ns);
+		return true;
+	default: return true;
+	}
+}
+
+static void open_holding(struct holding *holding, struct ada_cause_reader *reader, const struct ada_thread *thread,
+			 const struct ada_question *question, struct ada_holds *holds)
+{
+	uint64_t end = question->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, question->to_ns + 1);
+
+	*holding = (struct holding){ .question = question, .holds = holds };
+	holding->back = (struct ada_back){
+		.reader = reader, .thread = thread, .object = question->object, .at = end, .by_detail = question->by_detail
+	};
+}
+
+/* Reads on back to from_ns, and further where the thread gave the object back and isn't seen yet to have taken it. */
+static void look_back(struct holding *holding, uint64_t from_ns)
+{
+	struct ada_operation operation;
+
+	while (!holding->settled && ada_back_next(&holding->back, holding->taken ? 0 : from_ns, &operation))
+		holding->settled = !operation_count(holding, &operation) ||
+				   (operation.ns < holding->question->from_ns && !holding->taken && operation.does != ADA_DOES_TRY_LOCK);
+	holding->holds->exhausted |= holding->back.exhausted;
+	holding->settled |= holding->back.exhausted || !holding->back.at;
+}
+
+#define FIRST_REACH_NS 1000000
+
+int ada_cause_holds(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds)
+{
+	const struct ada_process *process = question->thread->process;
+	struct holding *all = calloc(process->thread_count + 1, sizeof *all);
+	uint64_t reach_ns = FIRST_REACH_NS;
+	size_t count = 0, settled = 0;
+
+	*holds = (struct ada_holds){};
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
+
+		if (thread == question->thread || !thread->events)
+			continue;
+		open_holding(&all[count], reader, thread, question, holds);
+		look_back(&all[count++], question->from_ns);
+	}
+	/* A wait that ended was ended by whoever gave the object back meanwhile. Of one that goes on, the holder may have it since long: we
+	 * look further and further back, at all threads alike, until one is seen to hold it. */
+	while (question->open && !holds->longest.thread && settled < count && !ada_interrupted()) {
+		settled = 0;
+		for (size_t i = 0; i < count; i++) {
+			look_back(&all[i], question->from_ns > reach_ns ? question->from_ns - reach_ns : 0);
+			settled += all[i].settled;
+		}
+		reach_ns *= 8;
+	}
+	free(all);
+	return 0;
+}

@@ -1,0 +1,126 @@
+/* Parts of the room: what a function does to an object, and the operations on one, read backwards. */
+#ifndef ADA_QUERY_CAUSE_INTERNAL_H
+#define ADA_QUERY_CAUSE_INTERNAL_H
+#include "base/hash.h"
+#include "query/cause/cause.h"
+
+/* What a function does. */
+enum ada_does {
+	ADA_DOES_NOTHING = 1, /* that this room knows */
+	ADA_DOES_LOCK,
+	ADA_DOES_TRY_LOCK, /* may take it: trylock, and locking with a time limit */
+	ADA_DOES_UNLOCK,
+	ADA_DOES_COND_WAIT,
+	ADA_DOES_SIGNAL,
+	ADA_DOES_SEM_WAIT,
+	ADA_DOES_SEM_POST,
+	ADA_DOES_BARRIER,
+	ADA_DOES_JOIN,
+	ADA_DOES_FUTEX,
+	ADA_DOES_ALLOCATE,
+	ADA_DOES_SLEEP,
+	ADA_DOES_IO, /* its first argument is the descriptor; likewise MESSAGE */
+	ADA_DOES_IO_OTHER,
+	ADA_DOES_MESSAGE,
+	ADA_DOES_MESSAGE_OTHER,
+	ADA_DOES_CHILD,
+};
+/* By the name of the function, mangled, without a version behind '@'. */
+enum ada_does ada_does_of_name(const char *name);
+/* What a call of such a function waits for. ADA_CAUSE_UNKNOWN: none waits. */
+enum ada_cause_kind ada_does_wait(enum ada_does does);
+/* Whether the first argument is a descriptor. */
+bool ada_does_to_descriptor(enum ada_does does);
+
+#define ADA_CAUSE_BUDGET (24u << 20) /* events read for one question at most, of 32 bytes each: some 100 ms */
+struct ada_cause_reader {
+	const struct ada_session *session;
+	uint8_t **does; /* by module of the session and symbol; 0: not asked for yet */
+	uint32_t *counts;
+	uint64_t budget; /* events that may still be read for this question */
+};
+enum ada_does ada_cause_does(struct ada_cause_reader *reader, const struct ada_process *process, uint64_t function_id);
+/* The object of the call at `position`, from the events behind it or from its detail. `which`: 0, or 1 for the mutex of a wait for a
+ * condition. False: not recorded. */
+bool ada_cause_object(const struct ada_thread *thread, uint64_t position, enum ada_does does, unsigned int which, uint64_t *object);
+/* Whether an event behind the CALL names its object. */
+bool ada_cause_has_object(const struct ada_thread *thread, uint64_t position);
+/* The end of the call at `position`; UINT64_MAX: none before the event `limit`. */
+uint64_t ada_cause_end(const struct ada_thread *thread, uint64_t position, uint64_t limit);
+/* Takes so many events off the budget; false where it is used up. */
+bool ada_cause_pay(struct ada_cause_reader *reader, uint64_t events);
+
+/* --- operations on one object, from a time back (back.c) ---------------------------------------------------------------- */
+
+struct ada_back {
+	struct ada_cause_reader *reader;
+	const struct ada_thread *thread;
+	uint64_t object, at; /* the events before this position are not read yet */
+	bool by_detail;	     /* no event tells objects: detail records do */
+	bool exhausted;	     /* the budget ended before the thread's events */
+};
+struct ada_operation {
+	uint64_t position, ns; /* of its CALL */
+	uint64_t function_id;
+	enum ada_does does;
+	bool as_mutex; /* a wait for a condition, and the object is the mutex that it gives back meanwhile */
+};
+/* The next operation back whose CALL lies at from_ns or later. False: none. */
+bool ada_back_next(struct ada_back *back, uint64_t from_ns, struct ada_operation *operation);
+
+/* --- who held an object, who ended a wait (hold.c, wake.c) -------------------------------------------------------------- */
+
+struct ada_hold {
+	const struct ada_thread *thread;
+	uint64_t start_ns, end_ns; /* as far as it lies before the end of the time asked for */
+	uint64_t first, last;	   /* the CALL that took it, and the one that gave it back (or UINT64_MAX: held on) */
+	uint64_t overlap_ns;
+};
+struct ada_holds {
+	struct ada_hold longest; /* thread NULL: nobody known */
+	uint64_t threads;
+	bool exhausted;
+};
+struct ada_question { /* of a thread's wait for an object */
+	const struct ada_thread *thread;
+	uint64_t object, from_ns, to_ns;
+	bool open; /* the wait goes on at to_ns */
+	bool by_detail;
+};
+/* 0 or -ENOMEM. */
+int ada_cause_holds(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds);
+/* The last operation of another thread that ended such a wait; NULL: none in that time. `before`: the last one before it, instead. */
+const struct ada_thread *ada_cause_waker(struct ada_cause_reader *reader, const struct ada_question *question, enum ada_does does,
+					 bool before, struct ada_operation *by);
+/* Whether some thread was waiting for the object at that time: then what was signalled there woke it, and is not lost. */
+bool ada_cause_consumed(struct ada_cause_reader *reader, const struct ada_question *question, enum ada_does does, uint64_t ns);
+/* The only thread of the process that ended between two times; NULL: none, or several. */
+const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns);
+
+/* --- where a thread's time went (spent.c) ------------------------------------------------------------------------------- */
+
+struct ada_spent {
+	enum ada_cause_kind kind;
+	enum ada_does does;
+	uint64_t function_id, object;
+	bool has_object;
+	bool off; /* the thread was off its CPU, in a function that waits for nothing known */
+	uint64_t ns, spells, faults;
+	/* The longest spell: */
+	uint64_t position, start_ns, end_ns;
+	bool open;
+};
+/* The largest part of the time from_ns to to_ns, of which `first` is the thread's first event. `call`: of that call alone, which begins
+ * there; *end_ns and *open say how it ended. False in *found: nothing was recorded, or the call's end isn't known. 0 or -errno. */
+struct ada_spending {
+	const struct ada_thread *thread;
+	uint64_t first, from_ns, to_ns;
+	bool of_call;
+	uint64_t end_ns; /* of the call */
+	bool found, open;
+	struct ada_spent most;
+	uint64_t recorder_ns;
+	uint32_t preemptor; /* the tid that had the CPU for most of the time in which the thread was preempted; 0: not known */
+};
+int ada_cause_spend(struct ada_cause_reader *reader, struct ada_spending *spending);
+#endif

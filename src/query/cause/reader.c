@@ -1,0 +1,145 @@
+/* The reader of causes: what functions do, looked up once each, and the objects of their calls. */
+#include <stdlib.h>
+#include "query/cause/internal.h"
+#include "query/session/windows.h"
+
+struct ada_cause_reader *ada_cause_reader_open(const struct ada_session *session)
+{
+	struct ada_cause_reader *reader = calloc(1, sizeof *reader);
+
+	if (!reader)
+		return NULL;
+	*reader = (struct ada_cause_reader){ .session = session,
+					     .does = calloc(session->modules.count + 1, sizeof *reader->does),
+					     .counts = calloc(session->modules.count + 1, sizeof *reader->counts),
+					     .budget = ADA_CAUSE_BUDGET };
+	if (reader->does && reader->counts)
+		return reader;
+	ada_cause_reader_close(reader);
+	return NULL;
+}
+
+void ada_cause_reader_close(struct ada_cause_reader *reader)
+{
+	if (!reader)
+		return;
+	for (size_t i = 0; reader->does && i < reader->session->modules.count; i++)
+		free(reader->does[i]);
+	free(reader->does);
+	free(reader->counts);
+	free(reader);
+}
+
+bool ada_cause_pay(struct ada_cause_reader *reader, uint64_t events)
+{
+	if (reader->budget < events) {
+		reader->budget = 0;
+		return false;
+	}
+	reader->budget -= events;
+	return true;
+}
+
+enum ada_does ada_cause_does(struct ada_cause_reader *reader, const struct ada_process *process, uint64_t function_id)
+{
+	struct ada_module *module = ada_process_module(process, function_id);
+	uint32_t symbol = ADA_FUNCTION_SYMBOL(function_id);
+	uint8_t **does;
+
+	if (!module)
+		return ADA_DOES_NOTHING;
+	does = &reader->does[module->number];
+	if (!*does) {
+		ada_module_load(module);
+		reader->counts[module->number] = module->symbol_count;
+		*does = calloc(module->symbol_count + 1, sizeof **does);
+	}
+	if (!*does || symbol >= reader->counts[module->number])
+		return ADA_DOES_NOTHING;
+	if (!(*does)[symbol])
+		(*does)[symbol] = ada_does_of_name(module->symbols[symbol].mangled);
+	return (*does)[symbol];
+}
+
+/* The next event from `position` on that says more of the call; NULL: there is none. Between may lie those of a signal handler. */
+static const struct ada_event *next_saying(const struct ada_thread *thread, uint32_t depth, uint64_t *position)
+{
+	const struct ada_event *event;
+
+	while ((event = atf_thread_get(thread->events, (*position)++)) && event->call_depth >= depth)
+		if (event->call_depth > depth)
+			continue;
+		else if (event->event_kind == ADA_EVENT_OBJECT)
+			return event;
+		else if (event->event_kind != ADA_EVENT_RECORDER)
+			break;
+	return NULL;
+}
+
+bool ada_cause_has_object(const struct ada_thread *thread, uint64_t position)
+{
+	uint64_t next = position + 1;
+
+	return next_saying(thread, atf_thread_get(thread->events, position)->call_depth, &next);
+}
+
+bool ada_cause_object(const struct ada_thread *thread, uint64_t position, enum ada_does does, unsigned int which, uint64_t *object)
+{
+	const struct ada_event call = *atf_thread_get(thread->events, position), *event;
+	unsigned int objects = 0;
+	uint64_t next = position + 1;
+	struct atf_detail record;
+
+	while ((event = next_saying(thread, call.call_depth, &next)))
+		if (objects++ == which) {
+			*object = event->function_id;
+			return true;
+		}
+	if (objects || call.detail_seq == ADA_NO_DETAIL || ada_thread_detail(thread, position, &record))
+		return false;
+	switch (does) {
+	case ADA_DOES_LOCK:
+	case ADA_DOES_TRY_LOCK:
+	case ADA_DOES_UNLOCK:
+	case ADA_DOES_COND_WAIT:
+	case ADA_DOES_SIGNAL:
+	case ADA_DOES_SEM_WAIT:
+	case ADA_DOES_SEM_POST:
+	case ADA_DOES_BARRIER:
+	case ADA_DOES_JOIN: *object = record.x[which]; return !which || does == ADA_DOES_COND_WAIT;
+	case ADA_DOES_IO:
+	case ADA_DOES_MESSAGE: *object = (uint32_t)record.x[0]; return !which;
+	case ADA_DOES_FUTEX: *object = record.x[1]; return !which && record.x[0] == 202; /* SYS_futex */
+	default: return false;
+	}
+}
+
+uint64_t ada_cause_end(const struct ada_thread *thread, uint64_t position, uint64_t limit)
+{
+	const struct ada_event call = *atf_thread_get(thread->events, position), *event;
+
+	for (uint64_t i = position + 1; i < limit && (event = atf_thread_get(thread->events, i)); i++) {
+		if (event->event_kind > ADA_EVENT_LOST || event->call_depth > call.call_depth)
+			continue;
+		return event->event_kind != ADA_EVENT_CALL && event->event_kind != ADA_EVENT_LOST && event->call_depth == call.call_depth &&
+				       event->function_id == call.function_id ?
+			       i :
+			       UINT64_MAX;
+	}
+	return UINT64_MAX;
+}
+
+uint64_t ada_cause_own_function(struct ada_cause_reader *reader, const struct ada_process *process, const struct ada_stack *path)
+{
+	const json_object *modules = ada_json_get(process->manifest, "modules");
+
+	for (size_t i = path->frames.count; i-- > 0;) {
+		uint64_t id = path->frames.items[i].function_id;
+
+		if (ADA_FUNCTION_MODULE(id) < ada_json_length(modules) &&
+		    ada_json_bool(json_object_array_get_idx(modules, ADA_FUNCTION_MODULE(id)), "traced", false) &&
+		    ada_cause_does(reader, process, id) == ADA_DOES_NOTHING)
+			return id;
+	}
+	return ADA_NO_FUNCTION;
+}

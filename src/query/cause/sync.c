@@ -1,0 +1,193 @@
+/* Which functions take and give back objects, wake or wait: by their names in libc, and in libstdc++ where these are all one sees. */
+#include <stdlib.h>
+#include <string.h>
+#include "query/cause/internal.h"
+
+struct known {
+	const char *name;
+	enum ada_does does;
+};
+
+/* Sorted by name. */
+static const struct known functions[] = {
+	{ "_ZNSt18condition_variable10notify_allEv", ADA_DOES_SIGNAL },
+	{ "_ZNSt18condition_variable10notify_oneEv", ADA_DOES_SIGNAL },
+	{ "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE", ADA_DOES_COND_WAIT },
+	{ "_ZNSt6thread4joinEv", ADA_DOES_JOIN },
+	{ "_Znam", ADA_DOES_ALLOCATE },
+	{ "_Znwm", ADA_DOES_ALLOCATE },
+	{ "__poll_chk", ADA_DOES_MESSAGE_OTHER },
+	{ "__pread64_chk", ADA_DOES_IO },
+	{ "__pread_chk", ADA_DOES_IO },
+	{ "__read_chk", ADA_DOES_IO },
+	{ "__recv_chk", ADA_DOES_MESSAGE },
+	{ "__recvfrom_chk", ADA_DOES_MESSAGE },
+	{ "accept", ADA_DOES_MESSAGE },
+	{ "accept4", ADA_DOES_MESSAGE },
+	{ "calloc", ADA_DOES_ALLOCATE },
+	{ "clock_nanosleep", ADA_DOES_SLEEP },
+	{ "cnd_broadcast", ADA_DOES_SIGNAL },
+	{ "cnd_signal", ADA_DOES_SIGNAL },
+	{ "cnd_timedwait", ADA_DOES_COND_WAIT },
+	{ "cnd_wait", ADA_DOES_COND_WAIT },
+	{ "connect", ADA_DOES_MESSAGE },
+	{ "copy_file_range", ADA_DOES_IO },
+	{ "epoll_pwait", ADA_DOES_MESSAGE },
+	{ "epoll_wait", ADA_DOES_MESSAGE },
+	{ "fallocate", ADA_DOES_IO },
+	{ "fclose", ADA_DOES_IO_OTHER },
+	{ "fdatasync", ADA_DOES_IO },
+	{ "fflush", ADA_DOES_IO_OTHER },
+	{ "fgetc", ADA_DOES_IO_OTHER },
+	{ "fgets", ADA_DOES_IO_OTHER },
+	{ "flock", ADA_DOES_IO },
+	{ "fopen", ADA_DOES_IO_OTHER },
+	{ "fread", ADA_DOES_IO_OTHER },
+	{ "free", ADA_DOES_ALLOCATE },
+	{ "fsync", ADA_DOES_IO },
+	{ "ftruncate", ADA_DOES_IO },
+	{ "fwrite", ADA_DOES_IO_OTHER },
+	{ "getaddrinfo", ADA_DOES_MESSAGE_OTHER },
+	{ "getline", ADA_DOES_IO_OTHER },
+	{ "malloc", ADA_DOES_ALLOCATE },
+	{ "mq_receive", ADA_DOES_MESSAGE_OTHER },
+	{ "mq_send", ADA_DOES_MESSAGE_OTHER },
+	{ "msgrcv", ADA_DOES_MESSAGE_OTHER },
+	{ "msync", ADA_DOES_IO_OTHER },
+	{ "mtx_lock", ADA_DOES_LOCK },
+	{ "mtx_timedlock", ADA_DOES_TRY_LOCK },
+	{ "mtx_trylock", ADA_DOES_TRY_LOCK },
+	{ "mtx_unlock", ADA_DOES_UNLOCK },
+	{ "nanosleep", ADA_DOES_SLEEP },
+	{ "open", ADA_DOES_IO_OTHER },
+	{ "open64", ADA_DOES_IO_OTHER },
+	{ "openat", ADA_DOES_IO_OTHER },
+	{ "pause", ADA_DOES_MESSAGE_OTHER },
+	{ "pclose", ADA_DOES_CHILD },
+	{ "poll", ADA_DOES_MESSAGE_OTHER },
+	{ "posix_memalign", ADA_DOES_ALLOCATE },
+	{ "ppoll", ADA_DOES_MESSAGE_OTHER },
+	{ "pread", ADA_DOES_IO },
+	{ "pread64", ADA_DOES_IO },
+	{ "preadv", ADA_DOES_IO },
+	{ "pselect", ADA_DOES_MESSAGE_OTHER },
+	{ "pthread_barrier_wait", ADA_DOES_BARRIER },
+	{ "pthread_clockjoin_np", ADA_DOES_JOIN },
+	{ "pthread_cond_broadcast", ADA_DOES_SIGNAL },
+	{ "pthread_cond_clockwait", ADA_DOES_COND_WAIT },
+	{ "pthread_cond_signal", ADA_DOES_SIGNAL },
+	{ "pthread_cond_timedwait", ADA_DOES_COND_WAIT },
+	{ "pthread_cond_wait", ADA_DOES_COND_WAIT },
+	{ "pthread_join", ADA_DOES_JOIN },
+	{ "pthread_mutex_clocklock", ADA_DOES_TRY_LOCK },
+	{ "pthread_mutex_lock", ADA_DOES_LOCK },
+	{ "pthread_mutex_timedlock", ADA_DOES_TRY_LOCK },
+	{ "pthread_mutex_trylock", ADA_DOES_TRY_LOCK },
+	{ "pthread_mutex_unlock", ADA_DOES_UNLOCK },
+	{ "pthread_rwlock_clockrdlock", ADA_DOES_TRY_LOCK },
+	{ "pthread_rwlock_clockwrlock", ADA_DOES_TRY_LOCK },
+	{ "pthread_rwlock_rdlock", ADA_DOES_LOCK },
+	{ "pthread_rwlock_timedrdlock", ADA_DOES_TRY_LOCK },
+	{ "pthread_rwlock_timedwrlock", ADA_DOES_TRY_LOCK },
+	{ "pthread_rwlock_tryrdlock", ADA_DOES_TRY_LOCK },
+	{ "pthread_rwlock_trywrlock", ADA_DOES_TRY_LOCK },
+	{ "pthread_rwlock_unlock", ADA_DOES_UNLOCK },
+	{ "pthread_rwlock_wrlock", ADA_DOES_LOCK },
+	{ "pthread_spin_lock", ADA_DOES_LOCK },
+	{ "pthread_spin_trylock", ADA_DOES_TRY_LOCK },
+	{ "pthread_spin_unlock", ADA_DOES_UNLOCK },
+	{ "pthread_timedjoin_np", ADA_DOES_JOIN },
+	{ "pwrite", ADA_DOES_IO },
+	{ "pwrite64", ADA_DOES_IO },
+	{ "read", ADA_DOES_IO },
+	{ "readv", ADA_DOES_IO },
+	{ "realloc", ADA_DOES_ALLOCATE },
+	{ "recv", ADA_DOES_MESSAGE },
+	{ "recvfrom", ADA_DOES_MESSAGE },
+	{ "recvmmsg", ADA_DOES_MESSAGE },
+	{ "recvmsg", ADA_DOES_MESSAGE },
+	{ "select", ADA_DOES_MESSAGE_OTHER },
+	{ "sem_clockwait", ADA_DOES_SEM_WAIT },
+	{ "sem_post", ADA_DOES_SEM_POST },
+	{ "sem_timedwait", ADA_DOES_SEM_WAIT },
+	{ "sem_wait", ADA_DOES_SEM_WAIT },
+	{ "send", ADA_DOES_MESSAGE },
+	{ "sendfile", ADA_DOES_IO },
+	{ "sendmsg", ADA_DOES_MESSAGE },
+	{ "sendto", ADA_DOES_MESSAGE },
+	{ "sigsuspend", ADA_DOES_MESSAGE_OTHER },
+	{ "sigtimedwait", ADA_DOES_MESSAGE_OTHER },
+	{ "sigwait", ADA_DOES_MESSAGE_OTHER },
+	{ "sigwaitinfo", ADA_DOES_MESSAGE_OTHER },
+	{ "sleep", ADA_DOES_SLEEP },
+	{ "sync", ADA_DOES_IO_OTHER },
+	{ "syscall", ADA_DOES_FUTEX },
+	{ "system", ADA_DOES_CHILD },
+	{ "thrd_join", ADA_DOES_JOIN },
+	{ "thrd_sleep", ADA_DOES_SLEEP },
+	{ "usleep", ADA_DOES_SLEEP },
+	{ "wait", ADA_DOES_CHILD },
+	{ "wait3", ADA_DOES_CHILD },
+	{ "wait4", ADA_DOES_CHILD },
+	{ "waitid", ADA_DOES_CHILD },
+	{ "waitpid", ADA_DOES_CHILD },
+	{ "write", ADA_DOES_IO },
+	{ "writev", ADA_DOES_IO },
+};
+
+static int compare_known(const void *key, const void *item)
+{
+	return strcmp(key, ((const struct known *)item)->name);
+}
+
+enum ada_does ada_does_of_name(const char *name)
+{
+	char plain[64];
+	size_t length = strcspn(name, "@");
+	const struct known *known;
+
+	if (length >= sizeof plain)
+		return ADA_DOES_NOTHING;
+	memcpy(plain, name, length);
+	plain[length] = 0;
+	known = bsearch(plain, functions, sizeof functions / sizeof *functions, sizeof *functions, compare_known);
+	return known ? known->does : ADA_DOES_NOTHING;
+}
+
+enum ada_cause_kind ada_does_wait(enum ada_does does)
+{
+	switch (does) {
+	case ADA_DOES_LOCK:
+	case ADA_DOES_TRY_LOCK:
+	case ADA_DOES_FUTEX:
+	case ADA_DOES_ALLOCATE: return ADA_CAUSE_LOCK;
+	case ADA_DOES_COND_WAIT:
+	case ADA_DOES_SEM_WAIT:
+	case ADA_DOES_BARRIER:
+	case ADA_DOES_JOIN: return ADA_CAUSE_CONDITION;
+	case ADA_DOES_SLEEP: return ADA_CAUSE_SLEEP;
+	case ADA_DOES_IO:
+	case ADA_DOES_IO_OTHER: return ADA_CAUSE_IO;
+	case ADA_DOES_MESSAGE:
+	case ADA_DOES_MESSAGE_OTHER: return ADA_CAUSE_MESSAGE;
+	case ADA_DOES_CHILD: return ADA_CAUSE_CHILD;
+	default: return ADA_CAUSE_UNKNOWN;
+	}
+}
+
+bool ada_does_to_descriptor(enum ada_does does)
+{
+	return does == ADA_DOES_IO || does == ADA_DOES_MESSAGE;
+}
+
+const char *ada_cause_kind_name(enum ada_cause_kind kind)
+{
+	static const char *const names[] = {
+		[ADA_CAUSE_UNKNOWN] = "unknown",     [ADA_CAUSE_LOCK] = "lock",	      [ADA_CAUSE_DEADLOCK] = "deadlock",
+		[ADA_CAUSE_CONDITION] = "condition", [ADA_CAUSE_SLEEP] = "sleep",     [ADA_CAUSE_IO] = "io",
+		[ADA_CAUSE_CHILD] = "child",	     [ADA_CAUSE_MESSAGE] = "message", [ADA_CAUSE_CPU] = "cpu",
+		[ADA_CAUSE_PREEMPTED] = "preempted", [ADA_CAUSE_FAULT] = "fault",     [ADA_CAUSE_RECORDER] = "recorder"
+	};
+
+	return names[kind];
+}

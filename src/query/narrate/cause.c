@@ -1,0 +1,339 @@
+/* A window's headline, and the sentences that bear it out. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/units.h"
+#include "query/narrate/parts.h"
+
+static void put_path(struct ada_story *story, FILE *stream, const struct ada_process *process, const struct ada_stack *path)
+{
+	char *text = ada_cause_path_text(process, path, story->options.full_names);
+
+	if (!text)
+		story->result = -12;
+	fputs(text ? text : "", stream);
+	free(text);
+}
+
+/* "mutex", by the function that waited for it. */
+static const char *sort_of(struct ada_story *story, const struct ada_cause_link *link)
+{
+	static const char *const sorts[][2] = { { "mutex", "mutex" },	 { "mtx_", "mutex" },	   { "rwlock", "readers-writer lock" },
+						{ "spin", "spin lock" }, { "sem_", "semaphore" },  { "cond", "condition" },
+						{ "cnd_", "condition" }, { "barrier", "barrier" }, { "syscall", "futex" } };
+	const struct ada_name *name = ada_name_list_get(&story->names, link->thread->process, link->wait_function_id);
+
+	if (link->kind == ADA_CAUSE_LOCK && name && strstr(name->mangled, "cond"))
+		return "mutex"; /* that the wait for the condition has to take again */
+	for (size_t i = 0; name && i < sizeof sorts / sizeof *sorts; i++)
+		if (strstr(name->mangled, sorts[i][0]))
+			return sorts[i][1];
+	return "object";
+}
+
+/* "mutex 0x7f..." */
+static void put_object(struct ada_story *story, FILE *stream, const struct ada_cause_link *link)
+{
+	char text[ADA_CAUSE_OBJECT];
+
+	if (link->kind == ADA_CAUSE_IO || link->kind == ADA_CAUSE_MESSAGE)
+		fputs(ada_cause_object_text(link, text), stream);
+	else
+		fprintf(stream, "%s %s", sort_of(story, link), ada_cause_object_text(link, text));
+}
+
+static uint64_t held_ns(const struct ada_cause_link *link)
+{
+	return link->culprit_end_ns > link->culprit_start_ns ? link->culprit_end_ns - link->culprit_start_ns : 0;
+}
+
+/* Where the culprit was: what it did meanwhile, or else where it took the object. */
+static void put_whereabouts(struct ada_story *story, FILE *stream, const struct ada_cause *cause)
+{
+	struct ada_culprit culprit;
+
+	ada_cause_culprit(cause, &culprit);
+	if (culprit.thread && culprit.path->frames.count) {
+		fputs(" in ", stream);
+		put_path(story, stream, culprit.thread->process, culprit.path);
+	}
+}
+
+static void put_holder(FILE *stream, const struct ada_cause_link *link)
+{
+	char text[ADA_UNITS_TEXT];
+
+	fprintf(stream, " that thread %u %s %s", link->culprit->number, link->culprit_open ? "has held for" : "held for",
+		ada_format_duration(held_ns(link), text));
+}
+
+static void put_lock(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open)
+{
+	const struct ada_cause_link *link = &cause->links.items[0];
+	char name[ADA_WORDS_NAME];
+
+	fprintf(stream, "%s for ", open ? "waits" : "waited");
+	if (!link->has_object) {
+		fprintf(stream, "a lock in %s; the recording doesn't say which, nor who held it",
+			ada_words_function(story, link->thread->process, link->wait_function_id, name));
+		return;
+	}
+	put_object(story, stream, link);
+	if (!link->culprit) {
+		fputs("; who held it is not known", stream);
+		return;
+	}
+	put_holder(stream, link);
+	for (size_t i = 1; i < cause->links.count; i++) {
+		const struct ada_cause_link *next = &cause->links.items[i];
+
+		if (next->kind != ADA_CAUSE_LOCK || !next->culprit || i + 1 == cause->links.count)
+			break;
+		fprintf(stream, " while it waited for ");
+		put_object(story, stream, next);
+		put_holder(stream, next);
+	}
+	put_whereabouts(story, stream, cause);
+}
+
+static void put_deadlock(struct ada_story *story, FILE *stream, const struct ada_cause *cause)
+{
+	fprintf(stream, "is in a deadlock: ");
+	for (size_t i = 0; i < cause->links.count; i++) {
+		const struct ada_cause_link *link = &cause->links.items[i];
+
+		fprintf(stream, "%sthread %u waits for ", i ? "; " : "", link->thread->number);
+		put_object(story, stream, link);
+		fputs(" in ", stream);
+		put_path(story, stream, link->thread->process, &link->path);
+		fprintf(stream, ", held by thread %u", link->culprit->number);
+	}
+}
+
+static void put_condition(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open)
+{
+	const struct ada_cause_link *link = &cause->links.items[0];
+	const struct ada_name *name = ada_name_list_get(&story->names, link->thread->process, link->wait_function_id);
+	bool joins = name && strstr(name->mangled, "join");
+	char text[ADA_UNITS_TEXT];
+
+	fprintf(stream, "%s for ", open ? "waits" : "waited");
+	if (joins && link->culprit)
+		fprintf(stream, "the end of thread %u", link->culprit->number);
+	else if (joins)
+		fputs("the end of a thread", stream);
+	else if (link->has_object)
+		put_object(story, stream, link);
+	else
+		fputs("a condition", stream);
+	if (link->came_before) {
+		fprintf(stream, ", which nobody signalled since; thread %u had signalled it %s before the wait began",
+			link->culprit->number, ada_format_duration(link->wait_start_ns - link->culprit_end_ns, text));
+		put_whereabouts(story, stream, cause);
+	} else if (link->culprit) {
+		if (!joins)
+			fprintf(stream, ", which thread %u ended after %s", link->culprit->number,
+				ada_format_duration(held_ns(link), text));
+		put_whereabouts(story, stream, cause);
+	} else if (link->has_object && !joins) {
+		fprintf(stream, ", which nobody is seen to %s", open ? "end" : "have ended");
+	}
+}
+
+static void put_preempted(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open)
+{
+	const struct ada_cause_link *link = &cause->links.items[0];
+	char name[ADA_WORDS_NAME], text[ADA_UNITS_TEXT];
+
+	fprintf(stream, "%s ready to run in %s for %s, %" PRIu64 " time%s, and had no processor", open ? "has been" : "was",
+		ada_words_function(story, link->thread->process, link->wait_function_id, name), ada_format_duration(link->spent_ns, text),
+		link->spells, ada_words_s(link->spells));
+	if (!link->culprit) {
+		fputs("; who had it is no thread of this process", stream);
+		return;
+	}
+	fprintf(stream, ", which thread %u had for most of that", link->culprit->number);
+	put_whereabouts(story, stream, cause);
+}
+
+static void put_own(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open)
+{
+	const struct ada_cause_link *link = &cause->links.items[0];
+	enum ada_cause_kind kind = link->kind;
+	char name[ADA_WORDS_NAME], text[ADA_UNITS_TEXT];
+
+	ada_words_function(story, link->thread->process, link->wait_function_id, name);
+	ada_format_duration(link->spent_ns, text);
+	if (kind == ADA_CAUSE_RECORDER)
+		fprintf(stream, "%s %s for ada, the recorder", open ? "waits" : "waited", text);
+	else if (link->off_cpu)
+		fprintf(stream, "did not run for %s in %s itself; what it waited for there is not recorded", text, name);
+	else if (kind == ADA_CAUSE_UNKNOWN)
+		fprintf(stream, "spent %s in %s itself; whether it ran there or waited for a processor or a page is not recorded", text,
+			name);
+	else
+		fprintf(stream, "%s %s in %s",
+			kind == ADA_CAUSE_SLEEP				 ? (open ? "sleeps" : "slept") :
+			kind == ADA_CAUSE_CPU || kind == ADA_CAUSE_FAULT ? (open ? "runs" : "ran") :
+									   (open ? "waits" : "waited"),
+			text, name);
+	if (link->has_object && (kind == ADA_CAUSE_IO || kind == ADA_CAUSE_MESSAGE)) {
+		fputs(" on ", stream);
+		put_object(story, stream, link);
+	}
+	if (kind == ADA_CAUSE_FAULT)
+		fprintf(stream, " with %" PRIu64 " page faults", link->faults);
+	if (link->spells > 1 && kind != ADA_CAUSE_RECORDER)
+		fprintf(stream, " (%" PRIu64 " calls)", link->spells);
+	if (kind == ADA_CAUSE_CHILD && link->child)
+		fprintf(stream, " for %s (%s), which ended then", link->child->directory,
+			ada_json_text(link->child->manifest, "program", "a child"));
+	if (kind != ADA_CAUSE_RECORDER && kind != ADA_CAUSE_UNKNOWN) {
+		fputs(", called in ", stream);
+		put_path(story, stream, link->thread->process, &link->path);
+	}
+}
+
+/* "4 calls of Handler::process took up to 55 ms, usually 5 us: they " */
+static void put_calls(struct ada_story *story, FILE *stream, const struct ada_headline *headline)
+{
+	const struct ada_cause_link *link = &headline->cause.links.items[0];
+	const struct ada_norm *norm = ada_narrate_norm(story, link->thread->process, link->function_id);
+	char name[ADA_WORDS_NAME], text[ADA_UNITS_TEXT], usual[ADA_UNITS_TEXT];
+
+	ada_words_function(story, link->thread->process, link->function_id, name);
+	ada_format_duration(headline->took_ns, text);
+	if (link->open)
+		fprintf(stream, "A call of %s has not returned for %s", name, text);
+	else if (headline->calls > 1)
+		fprintf(stream, "%" PRIu64 " calls of %s took up to %s", headline->calls, name, text);
+	else
+		fprintf(stream, "A call of %s took %s", name, text);
+	if (norm && norm->calls >= 20 && norm->p50_ns * 2 < headline->took_ns)
+		fprintf(stream, ", usually %s", ada_format_duration(norm->p50_ns, usual));
+	fprintf(stream, ": %s ", headline->calls > 1 && !link->open ? "they" : "it");
+}
+
+static void tell_unfound(struct ada_story *story, const struct ada_headline *headline)
+{
+	const struct ada_recorded_window *window = &story->session->windows.items[headline->window];
+	const char *kind = ada_json_text(window->entry, "triggerKind", "");
+	char time[ADA_WORDS];
+
+	ada_narrate_say(story, "headline", "%s%s, at %s; no call that took long is behind it.", *kind ? kind : "Nothing",
+			ada_narrate_holds_crash(story, headline->window) ? " crashed the process" : " marked this window",
+			ada_words_time(story, ada_json_u64(window->entry, "markedNs", window->start_ns), time));
+	ada_narrate_cite_file(story, window->process, "manifest.json", "detail_lane.windows[%u].marks", window->id);
+}
+
+void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline)
+{
+	const struct ada_cause *cause = &headline->cause;
+	const struct ada_cause_link *link = cause->links.items;
+	struct ada_telling telling;
+
+	if (!headline->found) {
+		tell_unfound(story, headline);
+		ada_narrate_attach_cause(story, ada_headline_json(story, reader, headline));
+		return;
+	}
+	if (!ada_telling_open(story, &telling))
+		return;
+	put_calls(story, telling.stream, headline);
+	switch (ada_cause_kind_of(cause)) {
+	case ADA_CAUSE_DEADLOCK: put_deadlock(story, telling.stream, cause); break;
+	case ADA_CAUSE_LOCK: put_lock(story, telling.stream, cause, link->wait_open); break;
+	case ADA_CAUSE_PREEMPTED: put_preempted(story, telling.stream, cause, link->wait_open); break;
+	case ADA_CAUSE_CONDITION: put_condition(story, telling.stream, cause, link->wait_open); break;
+	default: put_own(story, telling.stream, cause, link->wait_open); break;
+	}
+	fputs(".", telling.stream);
+	if (headline->more)
+		fprintf(telling.stream, " %" PRIu64 " more window%s like it.", headline->more, headline->more == 1 ? " is" : "s are");
+	ada_telling_say(story, "headline", &telling);
+	ada_narrate_cite(story, link->thread, link->position, link->position);
+	if (link->wait_position != link->position)
+		ada_narrate_cite(story, link->thread, link->wait_position, link->wait_position);
+	for (size_t i = 0; i < cause->links.count; i++)
+		if (cause->links.items[i].culprit) {
+			ada_narrate_cite(story, cause->links.items[i].culprit, cause->links.items[i].culprit_first,
+					 cause->links.items[i].culprit_first);
+			ada_narrate_cite(story, cause->links.items[i].culprit, cause->links.items[i].culprit_last,
+					 cause->links.items[i].culprit_last);
+		}
+	ada_narrate_attach_cause(story, ada_headline_json(story, reader, headline));
+}
+
+/* --- evidence ----------------------------------------------------------------------------------------------------------- */
+
+static void tell_spent(struct ada_story *story, const struct ada_cause_link *link, bool first)
+{
+	char name[ADA_WORDS_NAME], spent[ADA_UNITS_TEXT], all[ADA_UNITS_TEXT], from[ADA_WORDS];
+	struct ada_telling telling;
+
+	if (!ada_telling_open(story, &telling))
+		return;
+	ada_words_function(story, link->thread->process, link->wait_function_id, name);
+	if (first)
+		fprintf(telling.stream, "On thread %u", link->thread->number);
+	else
+		fprintf(telling.stream, "Meanwhile thread %u spent", link->thread->number);
+	ada_format_duration(link->spent_ns, spent);
+	ada_format_duration(link->end_ns - link->start_ns, all);
+	if (first)
+		fprintf(telling.stream, " it began at %s; %s of its %s", ada_words_time(story, link->start_ns, from), spent, all);
+	else
+		fprintf(telling.stream, " %s of %s", spent, all);
+	fprintf(telling.stream, "%s in %s%s, in ", first ? " were spent" : "",
+		link->kind == ADA_CAUSE_RECORDER ? "the recorder, under " : "", name);
+	put_path(story, telling.stream, link->thread->process, &link->path);
+	fputs(".", telling.stream);
+	ada_telling_say(story, "cause", &telling);
+	if (first)
+		ada_narrate_cite(story, link->thread, link->position, link->position);
+	ada_narrate_cite(story, link->thread, link->wait_position, link->wait_position);
+}
+
+static void tell_culprit(struct ada_story *story, const struct ada_cause_link *link)
+{
+	char from[ADA_WORDS], to[ADA_WORDS];
+	struct ada_telling telling;
+
+	if (!ada_telling_open(story, &telling))
+		return;
+	fprintf(telling.stream, "Thread %u ", link->culprit->number);
+	ada_words_time(story, link->culprit_start_ns, from);
+	ada_words_time(story, link->culprit_end_ns, to);
+	if (link->kind == ADA_CAUSE_LOCK) {
+		fprintf(telling.stream, "took ");
+		put_object(story, telling.stream, link);
+		fprintf(telling.stream, " at %s", from);
+		if (link->culprit_open)
+			fputs(" and has not given it back", telling.stream);
+		else
+			fprintf(telling.stream, " and gave it back at %s", to);
+	} else if (link->kind == ADA_CAUSE_PREEMPTED) {
+		fprintf(telling.stream, "got the processor at %s, of the longest such time, until %s", from, to);
+	} else {
+		fprintf(telling.stream, "%s at %s", link->came_before ? "signalled before, " : "ended the wait", to);
+	}
+	fputs(", in ", telling.stream);
+	put_path(story, telling.stream, link->culprit->process, &link->culprit_path);
+	if (link->holders > 1)
+		fprintf(telling.stream, "; %" PRIu64 " threads held it during the wait, this one longest", link->holders);
+	fputs(".", telling.stream);
+	ada_telling_say(story, "cause", &telling);
+	ada_narrate_cite(story, link->culprit, link->culprit_first, link->culprit_first);
+	ada_narrate_cite(story, link->culprit, link->culprit_last, link->culprit_last);
+}
+
+#define LINKS_TOLD 4
+
+void ada_narrate_cause(struct ada_story *story, const struct ada_headline *headline)
+{
+	for (size_t i = 0; headline->found && i < headline->cause.links.count && i < LINKS_TOLD; i++) {
+		tell_spent(story, &headline->cause.links.items[i], !i);
+		if (headline->cause.links.items[i].culprit)
+			tell_culprit(story, &headline->cause.links.items[i]);
+	}
+}

@@ -1,0 +1,224 @@
+/* Reading sched.atf, once, into spells and faults by thread. */
+#include "query/session/sched.h"
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "atf/sched/sched.h"
+#include "base/file.h"
+#include "base/hash.h"
+
+struct ada_sched_view {
+	struct atf_sched *file;	  /* NULL: there is none */
+	struct ada_table numbers; /* by tid: positions in `threads` */
+	ADA_ARRAY(struct ada_sched_thread *) threads;
+};
+
+static pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER; /* one at a time: it is done once a session */
+
+static struct ada_sched_thread *thread_of(struct ada_sched_view *view, const AtfSchedEvent *event)
+{
+	struct ada_sched_thread *thread;
+	uint64_t number;
+
+	if (ada_table_get(&view->numbers, event->thread_id, &number))
+		return view->threads.items[number];
+	thread = calloc(1, sizeof *thread);
+	if (!thread)
+		return NULL;
+	thread->first_ns = event->timestamp_ns;
+	if (!ada_table_put(&view->numbers, event->thread_id, view->threads.count) && !ada_array_push(&view->threads, thread))
+		return thread;
+	free(thread);
+	return NULL;
+}
+
+static struct ada_off_cpu *last_spell(struct ada_sched_thread *thread)
+{
+	return thread->spells.count ? &thread->spells.items[thread->spells.count - 1] : NULL;
+}
+
+static int begin_spell(struct ada_sched_thread *thread, const struct ada_off_cpu *spell)
+{
+	const struct ada_off_cpu *last = last_spell(thread);
+	struct ada_off_cpu next = *spell;
+
+	next.to_ns = UINT64_MAX;
+	next.before_ns = last ? last->before_ns + last->to_ns - last->from_ns : 0;
+	return ada_array_push(&thread->spells, next);
+}
+
+static int take_faults(struct ada_sched_thread *thread, const AtfSchedEvent *event)
+{
+	const struct ada_faults *last = thread->faults.count ? &thread->faults.items[thread->faults.count - 1] : NULL;
+	struct ada_faults next = { event->timestamp_ns, event->count, last ? last->before + last->count : 0 };
+
+	return ada_array_push(&thread->faults, next);
+}
+
+static int take_event(struct ada_sched_thread *thread, const AtfSchedEvent *event)
+{
+	struct ada_off_cpu *last = last_spell(thread);
+	bool off = last && last->to_ns == UINT64_MAX;
+
+	switch (event->kind) {
+	case ATF_SCHED_OFF:
+	case ATF_SCHED_PREEMPTED:
+		if (off) /* it came on and nobody wrote so: records are missing */
+			return last->unknown = true, 0;
+		return begin_spell(thread, &(struct ada_off_cpu){ .from_ns = event->timestamp_ns,
+								  .other_tid = event->other_id,
+								  .preempted = event->kind == ATF_SCHED_PREEMPTED });
+	case ATF_SCHED_ON:
+		if (off)
+			last->to_ns = event->timestamp_ns;
+		return 0;
+	case ATF_SCHED_FAULT: return take_faults(thread, event);
+	default: return 0;
+	}
+}
+
+/* Any thread may have come onto that CPU and left it behind the CPU's last record before: nobody knows what any did up to its next one. */
+static int take_loss(struct ada_sched_view *view, uint64_t since_ns)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < view->threads.count && !result; i++) {
+		struct ada_sched_thread *thread = view->threads.items[i];
+		const struct ada_off_cpu *last = last_spell(thread);
+		uint64_t from_ns = last && last->to_ns > since_ns ? last->to_ns : since_ns;
+
+		for (size_t k = ada_sched_spell(thread, since_ns); k < thread->spells.count; k++)
+			thread->spells.items[k].unknown = true;
+		if (!last || last->to_ns != UINT64_MAX)
+			result = begin_spell(thread, &(struct ada_off_cpu){ .from_ns = from_ns, .unknown = true });
+	}
+	return result;
+}
+
+static int read_events(struct ada_sched_view *view)
+{
+	uint64_t count, before_ns = 0, *cpus = calloc(UINT16_MAX + 1, sizeof *cpus); /* time of each CPU's last record */
+	const AtfSchedEvent *events = atf_sched_events(view->file, &count);
+	int result = cpus ? 0 : -ENOMEM;
+
+	for (uint64_t i = 0; i < count && !result; before_ns = events[i++].timestamp_ns) {
+		struct ada_sched_thread *thread;
+
+		if (events[i].timestamp_ns < before_ns) /* the file is damaged: what lies behind is not read */
+			break;
+		if (events[i].kind == ATF_SCHED_LOST) {
+			result = take_loss(view, cpus[events[i].cpu]);
+		} else {
+			thread = thread_of(view, &events[i]);
+			result = thread ? take_event(thread, &events[i]) : -ENOMEM;
+		}
+		cpus[events[i].cpu] = events[i].timestamp_ns;
+	}
+	free(cpus);
+	return result;
+}
+
+static struct ada_sched_view *view_open(struct ada_session *session)
+{
+	struct ada_sched_view *view = calloc(1, sizeof *view);
+	struct atf_message message;
+	char path[PATH_MAX];
+
+	/* A process's directory alone has the file beside it. */
+	if (!view || ada_path(path, "%s/sched.atf", session->path) ||
+	    (access(path, F_OK) && (ada_path(path, "%s/../sched.atf", session->path) || access(path, F_OK))))
+		return view;
+	if (atf_sched_open(&view->file, path, &message)) {
+		view->file = NULL;
+		ada_session_problem(session, "%s", message.text);
+	} else if (atf_sched_completeness(view->file) == ATF_DAMAGED || read_events(view)) {
+		ada_session_problem(session, "%s", message.text);
+	}
+	return view;
+}
+
+static const struct ada_sched_view *view_of(const struct ada_session *session)
+{
+	struct ada_session *own = (struct ada_session *)session;
+
+	pthread_mutex_lock(&reading);
+	if (!own->sched)
+		own->sched = view_open(own);
+	pthread_mutex_unlock(&reading);
+	return own->sched;
+}
+
+void ada_sched_view_close(struct ada_sched_view *view)
+{
+	if (!view)
+		return;
+	for (size_t i = 0; i < view->threads.count; i++) {
+		ada_array_free(&view->threads.items[i]->spells);
+		ada_array_free(&view->threads.items[i]->faults);
+		free(view->threads.items[i]);
+	}
+	ada_array_free(&view->threads);
+	ada_table_free(&view->numbers);
+	atf_sched_close(view->file);
+	free(view);
+}
+
+const struct ada_sched_thread *ada_sched_of(const struct ada_thread *thread)
+{
+	const struct ada_sched_view *view = view_of(thread->process->session);
+	uint64_t number;
+
+	return view && ada_table_get(&view->numbers, thread->tid, &number) ? view->threads.items[number] : NULL;
+}
+
+const AtfSchedEvent *ada_sched_records(const struct ada_session *session, uint64_t *count)
+{
+	const struct ada_sched_view *view = view_of(session);
+
+	*count = 0;
+	return view && view->file ? atf_sched_events(view->file, count) : NULL;
+}
+
+/* --- questions ------------------------------------------------------------------------------------------------------------ */
+
+size_t ada_sched_spell(const struct ada_sched_thread *sched, uint64_t ns)
+{
+	return ada_first_not(i, 0, sched->spells.count, sched->spells.items[i].to_ns <= ns);
+}
+
+/* All time off the CPU up to `ns`. */
+static uint64_t off_until(const struct ada_sched_thread *sched, uint64_t ns)
+{
+	size_t number = ada_sched_spell(sched, ns);
+	const struct ada_off_cpu *spell = &sched->spells.items[number];
+
+	if (number == sched->spells.count)
+		return number ? spell[-1].before_ns + spell[-1].to_ns - spell[-1].from_ns : 0;
+	return spell->before_ns + (ns > spell->from_ns ? ns - spell->from_ns : 0);
+}
+
+bool ada_sched_off_ns(const struct ada_sched_thread *sched, uint64_t from_ns, uint64_t to_ns, uint64_t *off_ns)
+{
+	if (!sched || from_ns < sched->first_ns || to_ns < from_ns)
+		return false;
+	for (size_t i = ada_sched_spell(sched, from_ns); i < sched->spells.count && sched->spells.items[i].from_ns < to_ns; i++)
+		if (sched->spells.items[i].unknown)
+			return false;
+	*off_ns = off_until(sched, to_ns) - off_until(sched, from_ns);
+	return true;
+}
+
+static uint64_t faults_until(const struct ada_sched_thread *sched, uint64_t ns)
+{
+	size_t number = ada_first_not(i, 0, sched->faults.count, sched->faults.items[i].ns <= ns);
+	const struct ada_faults *behind = &sched->faults.items[number];
+
+	return number ? behind[-1].before + behind[-1].count : 0;
+}
+
+uint64_t ada_sched_faults(const struct ada_sched_thread *sched, uint64_t from_ns, uint64_t to_ns)
+{
+	return faults_until(sched, to_ns) - faults_until(sched, from_ns);
+}

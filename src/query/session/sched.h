@@ -1,0 +1,44 @@
+/* When the threads of a session were off their CPUs, from its sched.atf: read when first asked for.
+ *
+ *   time     |----on----|--off--|--on--|--off (preempted)--|--on--
+ *   spells              [0     ]       [1                 ]
+ *
+ * A thread is known from its first record on: the kernel follows it from its beginning. Where records are missing nothing is known of any
+ * thread from the last record before to the thread's next one. */
+#ifndef ADA_QUERY_SESSION_SCHED_H
+#define ADA_QUERY_SESSION_SCHED_H
+#include "abi/sched.h"
+#include "query/session/session.h"
+
+struct ada_off_cpu {		 /* one spell */
+	uint64_t from_ns, to_ns; /* to UINT64_MAX: it goes on where the records end */
+	uint64_t before_ns;	 /* all spells before it together */
+	uint32_t other_tid;	 /* of a preemption: who got the CPU; 0: none of the session's, or not known */
+	bool preempted;
+	bool unknown; /* records are missing here: it may have run, and been off more than once */
+};
+
+struct ada_faults {
+	uint64_t ns, count, before; /* up to when; how many; all before them together */
+};
+
+struct ada_sched_thread { /* by the system's number: images of a process, and a number that was used again, share one */
+	uint64_t first_ns;
+	ADA_ARRAY(struct ada_off_cpu) spells; /* in order */
+	ADA_ARRAY(struct ada_faults) faults;
+};
+
+/* NULL: the session has no such facts of the thread. By any thread; what it points to is the session's. */
+const struct ada_sched_thread *ada_sched_of(const struct ada_thread *thread);
+/* All records of the session, in order of time; NULL: it has none. */
+const AtfSchedEvent *ada_sched_records(const struct ada_session *session, uint64_t *count);
+struct ada_sched_view;
+void ada_sched_view_close(struct ada_sched_view *view); /* NULL is fine */
+
+/* How long the thread was off its CPU between the two times; false: not known. */
+bool ada_sched_off_ns(const struct ada_sched_thread *sched, uint64_t from_ns, uint64_t to_ns, uint64_t *off_ns);
+/* Number of the first spell that ends behind the time; spells.count: none does. */
+size_t ada_sched_spell(const struct ada_sched_thread *sched, uint64_t ns);
+/* Page faults between the two times, of records that end there. */
+uint64_t ada_sched_faults(const struct ada_sched_thread *sched, uint64_t from_ns, uint64_t to_ns);
+#endif

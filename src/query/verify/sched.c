@@ -1,0 +1,53 @@
+/* sched.atf, by itself and against session.json. */
+#include <inttypes.h>
+#include <limits.h>
+#include <unistd.h>
+#include "atf/sched/sched.h"
+#include "base/file.h"
+#include "query/verify/verify.h"
+
+#define NAME "sched.atf"
+
+/* What session.json says of the file, where nobody writes it any more. */
+static void verify_said(struct ada_verify *verify, const char *path)
+{
+	const json_object *document = verify->session->document, *said = ada_json_get(document, "sched");
+	uint64_t events = ada_json_u64(said, "events", 0), count;
+	struct atf_message message;
+	struct atf_sched *sched;
+
+	if (!ada_json_bool(document, "finalized", false) || atf_sched_open(&sched, path, &message))
+		return;
+	/* The disk may have had no room for its end: then session.json says so. */
+	ada_verify_found(verify, NAME, "finished", atf_sched_completeness(sched) == ATF_COMPLETE || ada_json_get(said, "reason"), "%s",
+			 message.text);
+	atf_sched_events(sched, &count);
+	/* What wrote session.json for a recorder that died may know less. */
+	if (!ada_json_get(document, "recovered") && events != count)
+		ada_verify_found(verify, "session.json", "sched", false, "says %" PRIu64 " records where there are %" PRIu64, events,
+				 count);
+	atf_sched_close(sched);
+}
+
+void ada_verify_sched(struct ada_verify *verify)
+{
+	const struct ada_session *session = verify->session;
+	bool recorded = ada_json_bool(ada_json_get(session->document, "sched"), "recorded", false);
+	struct ada_verify_file context = { .verify = verify, .file = NAME };
+	char path[PATH_MAX];
+	int result;
+
+	if (ada_path(path, "%s/" NAME, session->path))
+		return;
+	if (access(path, F_OK)) {
+		/* A process's directory has none of its own. */
+		if (recorded && !ada_path(path, "%s/session.json", session->path) && !access(path, F_OK))
+			ada_verify_found(verify, NAME, "readable", false, "is missing, and session.json says that it was recorded");
+		return;
+	}
+	result = atf_sched_verify(path, ada_verify_file_found, &context);
+	if (result < 0)
+		ada_verify_found(verify, NAME, "readable", false, "%s", atf_error_text(result));
+	else
+		verify_said(verify, path);
+}

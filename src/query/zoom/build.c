@@ -1,0 +1,382 @@
+/* One reading of all threads, and what it leaves of them. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/sysinfo.h>
+#include "base/interrupt.h"
+#include "query/session/stretch.h"
+#include "query/zoom/internal.h"
+
+#define WORKERS_MAX 64
+#define DEPTHS_NOTED 65536u /* calls below that depth are in no cell: a table of depths is as long as the deepest */
+
+struct place { /* where the leaf's cell of a depth is */
+	uint64_t leaf;
+	uint32_t cell;
+};
+
+struct builder {
+	struct ada_zoom_thread *zoomed;
+	struct ada_calls calls;
+	ADA_ARRAY(struct place) places; /* by depth */
+	struct ada_zoom_node *leaf;
+	uint64_t number; /* the leaf's */
+	uint64_t first;	 /* position of the leaf's first event */
+	int status;
+};
+
+struct crew {
+	struct ada_zoom *zoom;
+	atomic_size_t next;
+	atomic_int status;
+};
+
+/* A call's two numbers in the room of a pointer: of its cell, and of the entry it has once a leaf has ended under it; each plus one. */
+static void *numbers_join(uint32_t cell, uint32_t open)
+{
+	return (void *)(uintptr_t)((uint64_t)open << 32 | cell);
+}
+
+static uint32_t number_of_cell(const struct ada_call *call)
+{
+	return (uint32_t)(uintptr_t)call->user;
+}
+
+static uint32_t number_of_open(const struct ada_call *call)
+{
+	return (uint32_t)((uint64_t)(uintptr_t)call->user >> 32);
+}
+
+/* The leaf's cell of this depth, plus one; 0: it may have none. */
+static uint32_t find_cell(struct builder *builder, uint32_t depth)
+{
+	struct ada_zoom_thread *zoomed = builder->zoomed;
+	struct place *place;
+
+	if (depth >= DEPTHS_NOTED)
+		return 0;
+	while (builder->places.count <= depth)
+		if (ada_array_push(&builder->places, (struct place){ .leaf = UINT64_MAX })) {
+			builder->status = -ENOMEM;
+			return 0;
+		}
+	place = &builder->places.items[depth];
+	if (place->leaf == builder->number)
+		return place->cell + 1;
+	if (builder->leaf->cells == ADA_ZOOM_DEPTHS || zoomed->cells.count >= ADA_ZOOM_NONE - 1)
+		return 0;
+	if (ada_array_push(&zoomed->cells, (struct ada_zoom_cell){ .position = UINT64_MAX, .depth = depth })) {
+		builder->status = -ENOMEM;
+		return 0;
+	}
+	*place = (struct place){ builder->number, (uint32_t)(zoomed->cells.count - 1) };
+	builder->leaf->cells++;
+	return place->cell + 1;
+}
+
+static void note_begun(void *context, struct ada_call *call)
+{
+	struct builder *builder = context;
+	unsigned int bit = ada_zoom_bit(call->function_id);
+	uint32_t cell = find_cell(builder, call->depth);
+
+	builder->leaf->functions[bit / 64] |= 1ull << bit % 64;
+	builder->leaf->cut |= !cell;
+	if (cell)
+		builder->zoomed->cells.items[cell - 1].calls++;
+	if (call->depth >= builder->zoomed->depths)
+		builder->zoomed->depths = call->depth == UINT32_MAX ? call->depth : call->depth + 1;
+	call->user = numbers_join(cell, 0);
+}
+
+static struct ada_zoom_open open_of(const struct ada_call *call, uint64_t end_ns)
+{
+	return (struct ada_zoom_open){ .start_ns = call->start_ns,
+				       .end_ns = end_ns,
+				       .position = call->position,
+				       .function_id = call->function_id,
+				       .depth = call->depth,
+				       .caller = ADA_ZOOM_NONE };
+}
+
+static void note_ended(void *context, const struct ada_call *call)
+{
+	struct builder *builder = context;
+	struct ada_zoom_thread *zoomed = builder->zoomed;
+	uint32_t number = number_of_cell(call), open = number_of_open(call);
+	struct ada_zoom_cell *cell = number ? &zoomed->cells.items[number - 1] : NULL;
+	uint64_t duration_ns;
+
+	if (call->outcome == ADA_OUTCOME_UNKNOWN)
+		return;
+	duration_ns = ada_call_duration(call);
+	if (open)
+		zoomed->open.items[open - 1].end_ns = call->end_ns;
+	else if (call->position < builder->first && call->aside && ada_array_push(&zoomed->strays, open_of(call, call->end_ns)))
+		builder->status = -ENOMEM;
+	if (!cell)
+		return;
+	cell->busy_ns += duration_ns;
+	if (cell->position != UINT64_MAX &&
+	    (duration_ns < cell->duration_ns || (duration_ns == cell->duration_ns && call->position > cell->position)))
+		return;
+	cell->start_ns = call->start_ns;
+	cell->duration_ns = duration_ns;
+	cell->position = call->position;
+	cell->function_id = call->function_id;
+}
+
+/* Enters calls that are open where a leaf ends, from the outermost on: what has an entry lies at the stack's bottom, side by side. Gives
+ * the number of the innermost one that has one. */
+static uint32_t enter_open(struct builder *builder)
+{
+	struct ada_zoom_thread *zoomed = builder->zoomed;
+	struct ada_call *stack = builder->calls.stack.items;
+	size_t count = builder->calls.stack.count, from = ada_first_not(i, 0, count, number_of_open(&stack[i]));
+	uint32_t innermost = from ? number_of_open(&stack[from - 1]) - 1 : ADA_ZOOM_NONE;
+
+	for (size_t i = from; i < count && i < from + ADA_ZOOM_OPEN_MAX && zoomed->open.count < ADA_ZOOM_NONE - 1; i++) {
+		struct ada_zoom_open open = open_of(&stack[i], UINT64_MAX);
+
+		open.caller = innermost;
+		if (ada_array_push(&zoomed->open, open)) {
+			builder->status = -ENOMEM;
+			break;
+		}
+		innermost = (uint32_t)(zoomed->open.count - 1);
+		stack[i].user = numbers_join(number_of_cell(&stack[i]), innermost + 1);
+	}
+	return innermost;
+}
+
+static void leaf_begin(struct builder *builder, const struct ada_event *event, uint64_t position)
+{
+	struct ada_zoom_level *leaves = &builder->zoomed->levels[0];
+	struct ada_zoom_node node = { .first_ns = event->timestamp_ns,
+				      .before_loss_ns = builder->calls.after_loss ? builder->calls.before_loss_ns : 0,
+				      .cell = builder->zoomed->cells.count };
+
+	node.open = enter_open(builder);
+	builder->number = position / ADA_ZOOM_LEAF;
+	builder->first = position;
+	if (ada_array_push(&leaves->nodes, node))
+		builder->status = -ENOMEM;
+	else
+		builder->leaf = &leaves->nodes.items[leaves->nodes.count - 1];
+}
+
+static void note_loss(struct builder *builder, const struct ada_event *event, uint64_t before_ns)
+{
+	struct ada_zoom_thread *zoomed = builder->zoomed;
+	struct ada_zoom_loss *last = zoomed->losses.count ? &zoomed->losses.items[zoomed->losses.count - 1] : NULL;
+
+	if (last && zoomed->losses.count == ADA_ZOOM_LOSSES) {
+		last->events += event->function_id;
+		last->to_ns = event->timestamp_ns;
+	} else if (ada_array_push(&zoomed->losses,
+				  (struct ada_zoom_loss){ before_ns ?: event->timestamp_ns, event->timestamp_ns, event->function_id })) {
+		builder->status = -ENOMEM;
+	}
+}
+
+/* Nearly every event: a call above the one on top, or the end of that. Does what ada_calls_feed would do, but for children_ns, which no
+ * picture has. False: it is no such event. */
+static bool feed_plain(struct builder *builder, const struct ada_event *event, uint64_t position)
+{
+	struct ada_calls *calls = &builder->calls;
+	size_t count = calls->stack.count;
+	struct ada_call *top = calls->stack.items + count;
+
+	if (calls->after_loss || !count)
+		return false;
+	if (event->event_kind == ADA_EVENT_CALL) {
+		if (top[-1].depth >= event->call_depth || count == calls->stack.capacity)
+			return false;
+		*top = (struct ada_call){ .function_id = event->function_id,
+					  .caller_id = top[-1].function_id,
+					  .start_ns = event->timestamp_ns,
+					  .position = position,
+					  .losses = calls->losses,
+					  .depth = event->call_depth };
+		calls->stack.count++;
+		note_begun(builder, top);
+	} else if (event->event_kind == ADA_EVENT_RETURN && top[-1].depth == event->call_depth &&
+		   top[-1].function_id == event->function_id) {
+		calls->stack.count--;
+		top[-1].end_ns = event->timestamp_ns;
+		top[-1].end_position = position;
+		note_ended(builder, top - 1);
+	} else {
+		return false;
+	}
+	calls->last_ns = event->timestamp_ns;
+	return true;
+}
+
+static void read_stretch(struct builder *builder, const struct ada_stretch *stretch)
+{
+	for (uint64_t i = 0; i < stretch->count && !builder->status; i++) {
+		const struct ada_event *event = &stretch->events[i];
+		uint64_t position = stretch->position + i;
+
+		if (position % ADA_ZOOM_LEAF == 0)
+			leaf_begin(builder, event, position);
+		if (builder->status)
+			return;
+		builder->leaf->last_ns = event->timestamp_ns;
+		if (feed_plain(builder, event, position))
+			continue;
+		if (event->event_kind == ADA_EVENT_LOST)
+			note_loss(builder, event, builder->calls.last_ns);
+		else if (builder->calls.after_loss && builder->zoomed->losses.count)
+			builder->zoomed->losses.items[builder->zoomed->losses.count - 1].to_ns = event->timestamp_ns;
+		if (ada_calls_feed(&builder->calls, event, position))
+			builder->status = -ENOMEM;
+	}
+}
+
+static int compare_cells(const void *left, const void *right)
+{
+	const struct ada_zoom_cell *a = left, *b = right;
+
+	return a->depth < b->depth ? -1 : a->depth > b->depth;
+}
+
+static int compare_strays(const void *left, const void *right)
+{
+	const struct ada_zoom_open *a = left, *b = right;
+
+	return a->position < b->position ? -1 : a->position > b->position;
+}
+
+/* Appends to the level above a node of these, which lie side by side, and so do their cells. */
+static int join_nodes(struct ada_zoom_thread *zoomed, struct ada_zoom_level *above, const struct ada_zoom_node *nodes, size_t count)
+{
+	struct ada_zoom_node node = nodes[0];
+	size_t begin = zoomed->cells.count, end = nodes[count - 1].cell + nodes[count - 1].cells, kept = begin;
+	struct ada_zoom_cell *cells;
+
+	if (ada_array_reserve(&zoomed->cells, end - nodes[0].cell))
+		return -ENOMEM;
+	cells = zoomed->cells.items;
+	memcpy(cells + begin, cells + nodes[0].cell, (end - nodes[0].cell) * sizeof *cells);
+	end = begin + end - nodes[0].cell;
+	qsort(cells + begin, end - begin, sizeof *cells, compare_cells);
+	for (size_t i = begin; i < end; i++) {
+		if (kept > begin && cells[kept - 1].depth == cells[i].depth)
+			ada_zoom_cell_add(&cells[kept - 1], &cells[i]);
+		else
+			cells[kept++] = cells[i];
+	}
+	zoomed->cells.count = kept;
+	node.cell = begin;
+	node.cells = (uint32_t)(kept - begin);
+	node.last_ns = nodes[count - 1].last_ns;
+	for (size_t i = 1; i < count; i++) {
+		node.cut |= nodes[i].cut;
+		for (int j = 0; j < 4; j++)
+			node.functions[j] |= nodes[i].functions[j];
+	}
+	return ada_array_push(&above->nodes, node);
+}
+
+static int build_levels(struct ada_zoom_thread *zoomed)
+{
+	int status = 0;
+
+	if (zoomed->strays.count)
+		qsort(zoomed->strays.items, zoomed->strays.count, sizeof *zoomed->strays.items, compare_strays);
+	zoomed->level_count = zoomed->levels[0].nodes.count > 0;
+	while (!status && zoomed->level_count && zoomed->level_count < ADA_ZOOM_LEVELS &&
+	       zoomed->levels[zoomed->level_count - 1].nodes.count > 1) {
+		const struct ada_zoom_level *below = &zoomed->levels[zoomed->level_count - 1];
+
+		for (size_t i = 0; i < below->nodes.count && !status; i += ADA_ZOOM_FAN) {
+			size_t left = below->nodes.count - i;
+
+			status = join_nodes(zoomed, &zoomed->levels[zoomed->level_count], &below->nodes.items[i],
+					    left < ADA_ZOOM_FAN ? left : ADA_ZOOM_FAN);
+		}
+		zoomed->level_count++;
+	}
+	return status;
+}
+
+static int build_thread(struct crew *crew, struct ada_zoom_thread *zoomed)
+{
+	struct ada_stretch stretch = { .thread = zoomed->thread, .to = zoomed->thread->count };
+	struct builder builder = { .zoomed = zoomed };
+
+	ada_calls_open(&builder.calls, &(struct ada_calls_receiver){ .context = &builder, .begun = note_begun, .ended = note_ended });
+	while (!builder.status && ada_stretch_next(&stretch)) {
+		read_stretch(&builder, &stretch);
+		atomic_fetch_add(&crew->zoom->done, stretch.count);
+		if (ada_interrupted() || atomic_load(&crew->status))
+			builder.status = -EINTR;
+	}
+	ada_calls_end(&builder.calls, ada_process_end_ns(zoomed->thread->process));
+	ada_calls_close(&builder.calls);
+	ada_array_free(&builder.places);
+	return builder.status ?: build_levels(zoomed);
+}
+
+static void *build_some(void *context)
+{
+	struct crew *crew = context;
+	size_t number;
+
+	while (!atomic_load(&crew->status) && (number = atomic_fetch_add(&crew->next, 1)) < crew->zoom->session->threads.count) {
+		struct ada_zoom_thread *zoomed = &crew->zoom->threads[number];
+		int status = zoomed->thread->events ? build_thread(crew, zoomed) : 0, none = 0;
+
+		if (status)
+			atomic_compare_exchange_strong(&crew->status, &none, status);
+	}
+	return NULL;
+}
+
+int ada_zoom_open(struct ada_zoom *zoom, const struct ada_session *session)
+{
+	*zoom = (struct ada_zoom){ .session = session, .threads = calloc(session->threads.count + 1, sizeof *zoom->threads) };
+	if (!zoom->threads)
+		return -ENOMEM;
+	for (size_t i = 0; i < session->threads.count; i++) {
+		zoom->threads[i].thread = &session->threads.items[i];
+		if (session->threads.items[i].events)
+			zoom->total += session->threads.items[i].count;
+	}
+	return 0;
+}
+
+int ada_zoom_build(struct ada_zoom *zoom, unsigned int workers)
+{
+	struct crew crew = { .zoom = zoom };
+	pthread_t helpers[WORKERS_MAX];
+	unsigned int started = 1;
+
+	if (!workers)
+		workers = (unsigned int)get_nprocs();
+	if (workers > WORKERS_MAX)
+		workers = WORKERS_MAX;
+	while (started < workers && started < zoom->session->threads.count && !pthread_create(&helpers[started], NULL, build_some, &crew))
+		started++;
+	build_some(&crew);
+	for (unsigned int i = 1; i < started; i++)
+		pthread_join(helpers[i], NULL);
+	return atomic_load(&crew.status);
+}
+
+void ada_zoom_close(struct ada_zoom *zoom)
+{
+	for (size_t i = 0; zoom->threads && i < zoom->session->threads.count; i++) {
+		struct ada_zoom_thread *zoomed = &zoom->threads[i];
+
+		for (unsigned int level = 0; level < ADA_ZOOM_LEVELS; level++)
+			ada_array_free(&zoomed->levels[level].nodes);
+		ada_array_free(&zoomed->cells);
+		ada_array_free(&zoomed->open);
+		ada_array_free(&zoomed->strays);
+		ada_array_free(&zoomed->losses);
+	}
+	free(zoom->threads);
+}

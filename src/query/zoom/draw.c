@@ -1,0 +1,158 @@
+/* Pictures: down from the top as far as a pixel asks for it. */
+#include <errno.h>
+#include <stdlib.h>
+#include "query/zoom/internal.h"
+
+struct drawing {
+	struct ada_zoom_picture *picture;
+	const struct ada_zoom_thread *thread;
+	uint64_t column_ns; /* rounded up */
+	uint64_t first;	    /* position: of the leaf that is read */
+	int status;
+};
+
+/* A picture has as many rows as are needed so far. */
+static struct ada_zoom_cell *cell_at(struct drawing *drawing, uint32_t depth, uint32_t column)
+{
+	struct ada_zoom_picture *picture = drawing->picture;
+	size_t columns = picture->view.columns;
+
+	if (depth >= picture->view.depths)
+		return NULL;
+	if (depth >= picture->depths) {
+		uint32_t rows = depth + 1 + depth / 2 < picture->view.depths ? depth + 1 + depth / 2 : picture->view.depths;
+		struct ada_zoom_cell *cells = realloc(picture->cells, rows * columns * sizeof *cells);
+
+		if (!cells) {
+			drawing->status = -ENOMEM;
+			return NULL;
+		}
+		memset(cells + picture->depths * columns, 0, (rows - picture->depths) * columns * sizeof *cells);
+		picture->cells = cells;
+		picture->depths = rows;
+	}
+	return &picture->cells[depth * columns + column];
+}
+
+static void draw_cell(struct drawing *drawing, uint32_t column, const struct ada_zoom_cell *from)
+{
+	struct ada_zoom_cell *cell = cell_at(drawing, from->depth, column);
+
+	if (cell)
+		ada_zoom_cell_add(cell, from);
+}
+
+/* A call that a leaf's reading tells: one that was open before belongs to the leaf in which it began. */
+static void draw_call(void *context, const struct ada_call *call)
+{
+	struct drawing *drawing = context;
+	const struct ada_zoom_view *view = &drawing->picture->view;
+	bool known = call->end_ns != UINT64_MAX;
+	struct ada_zoom_cell cell = {
+		.start_ns = call->start_ns, .position = UINT64_MAX, .function_id = call->function_id, .depth = call->depth, .calls = 1
+	};
+
+	if (call->position < drawing->first || call->start_ns < view->from_ns || call->start_ns >= view->to_ns)
+		return;
+	if (known) {
+		cell.position = call->position;
+		cell.duration_ns = cell.busy_ns = ada_call_duration(call);
+	}
+	draw_cell(drawing, ada_zoom_column(view, call->start_ns), &cell);
+}
+
+static void draw_leaf(struct drawing *drawing, size_t leaf)
+{
+	struct ada_zoom_reader reader = { .context = drawing, .ended = draw_call };
+	int status;
+
+	drawing->first = (uint64_t)leaf * ADA_ZOOM_LEAF;
+	status = ada_zoom_leaf_read(drawing->thread, leaf, &reader);
+	if (!drawing->status)
+		drawing->status = status;
+}
+
+static void draw_node(struct drawing *drawing, unsigned int level, size_t number)
+{
+	const struct ada_zoom_level *below = level ? &drawing->thread->levels[level - 1] : NULL;
+	const struct ada_zoom_node *node = &drawing->thread->levels[level].nodes.items[number];
+	const struct ada_zoom_view *view = &drawing->picture->view;
+	bool inside = node->first_ns >= view->from_ns && node->last_ns < view->to_ns, one;
+
+	if (drawing->status || node->last_ns < view->from_ns || node->first_ns >= view->to_ns)
+		return;
+	one = inside && ada_zoom_column(view, node->first_ns) == ada_zoom_column(view, node->last_ns);
+	if (one || (inside && !level && node->last_ns - node->first_ns < drawing->column_ns)) {
+		drawing->picture->cut |= node->cut;
+		for (uint32_t i = 0; i < node->cells; i++) {
+			const struct ada_zoom_cell *cell = &drawing->thread->cells.items[node->cell + i];
+
+			draw_cell(drawing, ada_zoom_column(view, cell->position == UINT64_MAX ? node->first_ns : cell->start_ns), cell);
+		}
+		return;
+	}
+	if (!level)
+		draw_leaf(drawing, number);
+	for (size_t i = 0; below && i < ADA_ZOOM_FAN && number * ADA_ZOOM_FAN + i < below->nodes.count; i++)
+		draw_node(drawing, level - 1, number * ADA_ZOOM_FAN + i);
+}
+
+/* Calls that are open where the view begins. Those on one stack come innermost first. */
+static void note_before(void *context, const struct ada_call *call)
+{
+	struct drawing *drawing = context;
+	struct ada_zoom_picture *picture = drawing->picture;
+
+	if (call->start_ns >= picture->view.from_ns || call->end_ns == UINT64_MAX || call->end_ns < picture->view.from_ns ||
+	    call->depth >= picture->view.depths)
+		return;
+	if (ada_array_push(&picture->before, (struct ada_zoom_open){ .start_ns = call->start_ns,
+								     .end_ns = call->end_ns,
+								     .position = call->position,
+								     .function_id = call->function_id,
+								     .depth = call->depth,
+								     .caller = ADA_ZOOM_NONE }))
+		drawing->status = -ENOMEM;
+}
+
+static int compare_before(const void *left, const void *right)
+{
+	const struct ada_zoom_open *a = left, *b = right;
+
+	return a->position < b->position ? -1 : a->position > b->position;
+}
+
+static void find_before(struct drawing *drawing)
+{
+	struct ada_zoom_picture *picture = drawing->picture;
+	struct ada_zoom_reader reader = { .context = drawing, .ended = note_before };
+	uint64_t position = atf_thread_lower_bound(drawing->thread->thread->events, picture->view.from_ns);
+
+	if (!position || position >= drawing->thread->thread->count)
+		return;
+	/* Of a leaf's first event the leaf itself says what is open there. */
+	drawing->status = ada_zoom_leaf_read(drawing->thread, (size_t)(position / ADA_ZOOM_LEAF), &reader);
+	if (picture->before.count)
+		qsort(picture->before.items, picture->before.count, sizeof *picture->before.items, compare_before);
+}
+
+int ada_zoom_draw(struct ada_zoom_picture *picture, const struct ada_zoom_thread *thread, const struct ada_zoom_view *view)
+{
+	struct drawing drawing = { .picture = picture, .thread = thread };
+	unsigned int top = thread->level_count;
+
+	*picture = (struct ada_zoom_picture){ .view = *view };
+	drawing.column_ns = (view->to_ns - view->from_ns) / view->columns + 1;
+	if (!top || view->to_ns <= view->from_ns)
+		return 0;
+	find_before(&drawing);
+	for (size_t i = 0; i < thread->levels[top - 1].nodes.count; i++)
+		draw_node(&drawing, top - 1, i);
+	return drawing.status;
+}
+
+void ada_zoom_picture_free(struct ada_zoom_picture *picture)
+{
+	free(picture->cells);
+	ada_array_free(&picture->before);
+}

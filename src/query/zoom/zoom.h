@@ -1,0 +1,127 @@
+/* What lies under each pixel of a picture of a thread, at any zoom, without reading every event for every picture.
+ *
+ * A thread's events are cut into leaves of ADA_ZOOM_LEAF. One reading of the thread notes of each leaf and depth how many calls begin
+ * there, how long they take together, and which of them is the longest: a cell. Eight leaves make a node of the next level, eight of those
+ * one of the level above, whose cells are the sums.
+ *
+ *   level 2   [                                       node                                       ]
+ *   level 1   [         node         ][         node         ][         node         ][  node    ]
+ *   level 0   [leaf][leaf][leaf][leaf]...                       each: cells by depth, what is open at its beginning,
+ *   events    ................................................        which functions begin calls in it
+ *
+ * A picture goes down from the top: a node that lies under one pixel gives its cells; a leaf that is wider than a pixel is read. So no
+ * more leaves are read than there are pixels, and what is drawn is this:
+ *
+ *   each call of a pixel or more, exactly (calls of one depth don't overlap, so no two such begin under the same pixel);
+ *   of the shorter ones, by pixel and depth, the longest, and how many there are and how long all of them take.
+ *
+ * A leaf that is shorter than a pixel but lies under two is counted, as a whole, where its longest call of that depth begins.
+ * Bounds, so that no program fills the memory: a leaf has cells of ADA_ZOOM_DEPTHS depths, and keeps ADA_ZOOM_OPEN_MAX calls that are open
+ * at its end; what is beyond appears where leaves are read, and the picture says that it is `cut`. Calls on several stacks of one thread
+ * (fibers) overlap: of these the longest is drawn.
+ */
+#ifndef ADA_QUERY_ZOOM_H
+#define ADA_QUERY_ZOOM_H
+#include <stdatomic.h>
+#include "query/calls/calls.h"
+#include "query/session/selection.h"
+
+#define ADA_ZOOM_LEAF 2048u /* events */
+#define ADA_ZOOM_FAN 8u	    /* nodes of a level in one of the next */
+#define ADA_ZOOM_DEPTHS 64u
+#define ADA_ZOOM_OPEN_MAX 256u
+#define ADA_ZOOM_LOSSES 65536u /* stretches of losses of a thread that are told apart */
+#define ADA_ZOOM_NONE UINT32_MAX
+
+struct ada_zoom_cell {
+	uint64_t start_ns, duration_ns; /* of the longest call that begins here */
+	uint64_t position;		/* of its CALL; UINT64_MAX: no call here has a known end */
+	uint64_t function_id;
+	uint64_t busy_ns; /* all of them */
+	uint32_t depth, calls;
+};
+
+struct ada_zoom_node {
+	uint64_t first_ns, last_ns; /* its first and last event */
+	uint64_t functions[4];	    /* a bit for some of the functions that begin calls here: none is missing */
+	uint64_t before_loss_ns;    /* leaf: events were lost right before, and the last one before that was then; 0: none were */
+	size_t cell;		    /* its first */
+	uint32_t cells;
+	uint32_t open; /* leaf: the innermost call that is open at its beginning; ADA_ZOOM_NONE: none */
+	bool cut;
+};
+
+/* A call that is open where a leaf ends. */
+struct ada_zoom_open {
+	uint64_t start_ns, end_ns; /* end UINT64_MAX: not known */
+	uint64_t position, function_id;
+	uint32_t depth;
+	uint32_t caller; /* number; ADA_ZOOM_NONE: outermost */
+};
+
+struct ada_zoom_level {
+	ADA_ARRAY(struct ada_zoom_node) nodes;
+};
+
+struct ada_zoom_loss {
+	uint64_t from_ns, to_ns; /* the last event before, and the first behind */
+	uint64_t events;
+};
+
+#define ADA_ZOOM_LEVELS 16
+struct ada_zoom_thread {
+	const struct ada_thread *thread;
+	struct ada_zoom_level levels[ADA_ZOOM_LEVELS];
+	unsigned int level_count;
+	ADA_ARRAY(struct ada_zoom_cell) cells;
+	ADA_ARRAY(struct ada_zoom_open) open;	/* by position */
+	ADA_ARRAY(struct ada_zoom_open) strays; /* calls on other stacks that end in another leaf than they begin in; by position */
+	ADA_ARRAY(struct ada_zoom_loss) losses; /* by time */
+	uint32_t depths;			/* the deepest call's depth, plus one */
+};
+
+struct ada_zoom {
+	const struct ada_session *session;
+	struct ada_zoom_thread *threads; /* one a thread of the session */
+	atomic_uint_least64_t done;	 /* events that were read so far */
+	uint64_t total;
+};
+
+/* Empty; building fills it. 0 or -ENOMEM. */
+int ada_zoom_open(struct ada_zoom *zoom, const struct ada_session *session);
+/* Reads all events once, with so many workers (0: one a CPU). Others may ask for `done` meanwhile. 0, -ENOMEM, or -EINTR soon after
+ * ada_interrupted(). */
+int ada_zoom_build(struct ada_zoom *zoom, unsigned int workers);
+void ada_zoom_close(struct ada_zoom *zoom);
+
+/* --- pictures ----------------------------------------------------------------------------------------------------------- */
+
+struct ada_zoom_view {
+	uint64_t from_ns, to_ns; /* from <= time < to */
+	uint32_t columns;	 /* > 0 */
+	uint32_t depths;	 /* deeper calls are left out */
+};
+
+struct ada_zoom_picture {
+	/* cells[depth * columns + column]; calls 0: none begins there. A cell's longest call may reach beyond its column. */
+	struct ada_zoom_cell *cells;
+	struct ada_zoom_view view;
+	uint32_t depths;			/* rows in `cells` */
+	ADA_ARRAY(struct ada_zoom_open) before; /* calls that began before and are open where the view begins, outermost first */
+	bool cut;
+};
+/* 0 or -ENOMEM. The zoom must be built. */
+int ada_zoom_draw(struct ada_zoom_picture *picture, const struct ada_zoom_thread *thread, const struct ada_zoom_view *view);
+void ada_zoom_picture_free(struct ada_zoom_picture *picture);
+/* columns[i] becomes true where a call of one of these functions (ids of the thread's process) begins; the others stay. *first becomes the
+ * position of the first one, UINT64_MAX: there is none. 0 or -ENOMEM. */
+int ada_zoom_find(bool *columns, uint64_t *first, const struct ada_zoom_thread *thread, const struct ada_zoom_view *view,
+		  const uint64_t *functions, size_t count);
+/* The nearest call of the function behind `position` (or before it); UINT64_MAX: there is none. */
+uint64_t ada_zoom_seek(const struct ada_zoom_thread *thread, uint64_t position, uint64_t function_id, bool backwards);
+
+/* A call, and the calls that it lies in, outermost first, itself the last. end_ns UINT64_MAX: not known. */
+typedef ADA_ARRAY(struct ada_zoom_open) ada_zoom_path;
+/* 0, -ENOMEM, or -ENOENT: no CALL is at that position. */
+int ada_zoom_path_at(ada_zoom_path *path, const struct ada_zoom_thread *thread, uint64_t position);
+#endif

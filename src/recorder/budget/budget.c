@@ -1,0 +1,256 @@
+#include "recorder/budget/budget.h"
+#include <stdlib.h>
+#include "base/clock.h"
+#include "recorder/budget/learned.h"
+#include "recorder/budget/lines.h"
+#include "recorder/host/usage.h"
+#include "recorder/policy/policy.h"
+#include "recorder/state/provider.h"
+
+#define FIRST_NS 5000000ull  /* of the process's time, until the first look */
+#define SOON_NS 20000000ull  /* behind a change */
+#define LOOK_NS 100000000ull /* else, once it is older than: */
+#define YOUNG_NS 500000000ull
+#define CPU_LEAST_NS 2000000ull
+#define SETTLE_NS 200000000ull /* at most, for what was recorded before a change to be drained */
+#define STOP_NS 5000000ull     /* a stop; all of them together: */
+#define STOPS_FREE_NS 15000000ull
+#define STOPS_SHARE 500	   /* a five hundredth of the time */
+#define EVENT_NS 20.0	   /* where the program has not had enough short calls */
+#define EVENT_FACTOR 1.15  /* what an event takes beside what its call's duration shows: measured, 1.08 to 1.26 (docs/inside/budget.md) */
+#define STILL_SPEAKS 1000u /* events in a look of a function whose hook is out: it is called in ways that weren't known */
+#define FLIP_NS 3000000ull /* --debug-flip: between changes */
+#define FLIP_STOP_NS 500000000ull
+#define FLIP_FUNCTIONS 48u
+
+static void take_news(void *context, uint64_t function_id, uint64_t events, uint64_t leaves)
+{
+	struct ada_budget *budget = context;
+	size_t position = ada_budget_line_of(budget, function_id);
+	struct ada_budget_function *function;
+
+	if (position == SIZE_MAX)
+		return;
+	function = &budget->functions.items[position];
+	function->events = events;
+	function->leaves = (double)leaves * 2 / (double)events;
+	function->leaves = function->leaves < 1 ? function->leaves : 1;
+}
+
+/* The last look is now. */
+static void begin_look(struct ada_budget *budget, uint64_t now_ns)
+{
+	struct ada_provider *provider = budget->provider;
+
+	ada_ledger_news(&provider->ledger, NULL, NULL);
+	ada_usage_cpu_ns(provider->pid, &budget->base_cpu_ns);
+	budget->base_ns = now_ns;
+	budget->base_events = ada_provider_events(provider);
+	budget->base_lost = ada_provider_lost(provider);
+}
+
+static bool is_drained(const struct ada_provider *provider)
+{
+	const struct ada_shm *shm = provider->segment.shm;
+
+	return __atomic_load_n(&shm->sealed_head, __ATOMIC_ACQUIRE) == __atomic_load_n(&shm->sealed_tail, __ATOMIC_ACQUIRE);
+}
+
+/* Rules have changed: functions that they name come back at once. False: the policy is being changed, so not all could be asked for. */
+static bool follow_policy(struct ada_budget *budget)
+{
+	struct ada_recorder *recorder = budget->provider->recorder;
+	uint32_t version = ada_policy_version(recorder->policy);
+	bool any = false;
+
+	if (version == budget->policy_version)
+		return true;
+	for (size_t i = 0; i < budget->lines.count; i++) {
+		budget->lines.items[i].looked_for = false;
+		if (!budget->functions.items[i].out)
+			continue;
+		if (!ada_budget_look_up(budget, i))
+			return false;
+		budget->functions.items[i].verdict = budget->functions.items[i].fixed ? ADA_VERDICT_RETURN : ADA_VERDICT_STAY;
+		any |= budget->functions.items[i].fixed;
+	}
+	if (any)
+		ada_budget_change(budget, STOP_NS, 0);
+	for (size_t i = 0; i < budget->lines.count; i++)
+		if (budget->functions.items[i].out && budget->functions.items[i].fixed && budget->lines.items[i].found)
+			return false; /* a thread was in its way: again in the next turn */
+	budget->policy_version = version;
+	__atomic_store_n(&budget->provider->muted_version, version, __ATOMIC_RELEASE);
+	return true;
+}
+
+static bool look_up_all(struct ada_budget *budget)
+{
+	for (size_t i = 0; i < budget->lines.count; i++)
+		if (budget->functions.items[i].events && !ada_budget_look_up(budget, i))
+			return false;
+	return true;
+}
+
+/* A module that came since has a slot that leads to it, or the like: what is known of its words is not all. */
+static void notice_speakers(struct ada_budget *budget, uint64_t now_ns)
+{
+	for (size_t i = 0; i < budget->lines.count; i++)
+		if (budget->functions.items[i].out && budget->functions.items[i].events > STILL_SPEAKS) {
+			ada_text_look(&budget->text, budget->provider);
+			ada_words_add(&budget->lines.items[i].words, &budget->text, budget->lines.items[i].function_id);
+			ada_budget_unmute(budget, i, now_ns);
+		}
+}
+
+static void publish(struct ada_budget *budget)
+{
+	uint64_t muted = 0;
+
+	for (size_t i = 0; i < budget->functions.count; i++)
+		muted += budget->functions.items[i].out;
+	__atomic_store_n(&budget->provider->muted, muted, __ATOMIC_RELAXED);
+	__atomic_store_n(&budget->provider->cost_ppm, (uint64_t)(budget->decider.cost * 1e6), __ATOMIC_RELAXED);
+}
+
+static bool may_stop(const struct ada_budget *budget, uint64_t now_ns)
+{
+	return budget->stopped_ns <= STOPS_FREE_NS + (now_ns - budget->start_ns) / STOPS_SHARE;
+}
+
+static bool any_verdict(const struct ada_budget *budget, enum ada_verdict verdict)
+{
+	for (size_t i = 0; i < budget->functions.count; i++)
+		if (budget->functions.items[i].verdict == verdict)
+			return true;
+	return false;
+}
+
+static void look(struct ada_budget *budget, uint64_t now_ns)
+{
+	struct ada_provider *provider = budget->provider;
+	struct ada_budget_look look = { .now_ns = now_ns, .event_ns = ada_ledger_event_ns(&provider->ledger) * EVENT_FACTOR };
+	uint64_t cpu_ns, events = ada_provider_events(provider), lost = ada_provider_lost(provider);
+
+	budget->next_ns = now_ns + FIRST_NS;
+	if (!ada_usage_cpu_ns(provider->pid, &cpu_ns) || cpu_ns < budget->base_cpu_ns + CPU_LEAST_NS)
+		return;
+	for (size_t i = 0; i < budget->functions.count; i++)
+		budget->functions.items[i].events = 0;
+	ada_ledger_news(&provider->ledger, take_news, budget);
+	ada_budget_follow_modules(budget);
+	look.cpu_ns = cpu_ns - budget->base_cpu_ns;
+	look.event_ns = look.event_ns > 0 ? look.event_ns : EVENT_NS;
+	look.unseen = events > budget->base_events ? (double)(lost - budget->base_lost) / (double)(events - budget->base_events) : 0;
+	if (look_up_all(budget)) {
+		double calls_per_event = 0.5 * (1 + look.unseen) * 1e9 / (double)(now_ns - budget->base_ns);
+
+		notice_speakers(budget, now_ns);
+		ada_decide(&budget->decider, &look, budget->functions.items, budget->functions.count);
+		if (!budget->learnt && any_verdict(budget, ADA_VERDICT_LEAVE))
+			ada_learned_take(budget);
+		budget->next_ns = now_ns + (now_ns < budget->start_ns + YOUNG_NS ? SOON_NS : LOOK_NS);
+		if (may_stop(budget, now_ns))
+			ada_budget_change(budget, STOP_NS, calls_per_event);
+	}
+	publish(budget);
+	begin_look(budget, now_ns);
+}
+
+/* What was recorded before a change would look as if it came after. */
+static void settle(struct ada_budget *budget, uint64_t now_ns)
+{
+	if (!is_drained(budget->provider) && now_ns < budget->base_ns + SETTLE_NS)
+		return;
+	budget->settling = false;
+	begin_look(budget, now_ns);
+	budget->next_ns = now_ns + (budget->stopped_ns ? SOON_NS : FIRST_NS);
+}
+
+/* --- --debug-flip ------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t next_random(struct ada_budget *budget)
+{
+	budget->random ^= budget->random << 13;
+	budget->random ^= budget->random >> 7;
+	budget->random ^= budget->random << 17;
+	return budget->random;
+}
+
+/* Any function that may have a hook. */
+static uint64_t any_function(struct ada_budget *budget)
+{
+	const struct ada_text *text = &budget->text;
+	uint64_t id = text->modules.count ? next_random(budget) % (text->modules.count + 1) : 0;
+	const struct ada_text_module *module = id < text->modules.count ? &text->modules.items[id] : NULL;
+
+	if (!module && text->slots.count)
+		return text->slots.items[next_random(budget) % text->slots.count].function_id;
+	if (!module || !module->traced || !ada_plan_header(module->plan)->hook_count)
+		return UINT64_MAX;
+	return ADA_FUNCTION_ID(id, ada_plan_hooks(module->plan)[next_random(budget) % ada_plan_header(module->plan)->hook_count].function);
+}
+
+static void flip_some(struct ada_budget *budget, uint64_t now_ns)
+{
+	ada_budget_follow_modules(budget);
+	for (size_t i = 0; i < budget->functions.count; i++)
+		budget->functions.items[i].verdict = ADA_VERDICT_STAY;
+	for (unsigned i = 0; i < FLIP_FUNCTIONS; i++) {
+		uint64_t id = any_function(budget);
+		size_t position = id == UINT64_MAX ? SIZE_MAX : ada_budget_line_of(budget, id);
+		struct ada_budget_function *function;
+
+		if (position == SIZE_MAX || !ada_budget_look_up(budget, position))
+			continue;
+		function = &budget->functions.items[position];
+		if (function->out)
+			function->verdict = ADA_VERDICT_RETURN;
+		else if (!function->fixed)
+			function->verdict = ADA_VERDICT_LEAVE;
+	}
+	ada_budget_change(budget, FLIP_STOP_NS, 0);
+	budget->next_ns = now_ns + FLIP_NS;
+	budget->settling = false;
+	publish(budget);
+}
+
+/* --- the process's turns ------------------------------------------------------------------------------------------------------ */
+
+static bool is_wanted(const struct ada_provider *provider)
+{
+	const struct ada_trace_options *options = provider->recorder->options;
+
+	return options->budget > 0 || options->flip;
+}
+
+void ada_budget_turn(struct ada_provider *provider, uint64_t now_ns)
+{
+	struct ada_budget *budget = provider->budget;
+
+	if (!is_wanted(provider) || provider->ended || !provider->mapped || provider->drain.failed ||
+	    __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE) || __atomic_load_n(&provider->starting, __ATOMIC_ACQUIRE))
+		return;
+	if (!budget && ada_budget_open(&provider->budget, provider))
+		return;
+	budget = provider->budget;
+	if (budget->given_up || !follow_policy(budget) || now_ns < budget->next_ns)
+		return;
+	if (provider->recorder->options->flip)
+		flip_some(budget, now_ns);
+	else if (budget->settling)
+		settle(budget, now_ns);
+	else
+		look(budget, now_ns);
+}
+
+void ada_budget_end(struct ada_provider *provider)
+{
+	/* A child that was too short for a turn has what its parent had out, all the same. */
+	if (!provider->budget && is_wanted(provider) && provider->parent && provider->parent->mutes.count)
+		ada_budget_open(&provider->budget, provider);
+	if (provider->budget && provider->recorder->options->budget > 0)
+		ada_learned_keep(provider->budget);
+	ada_budget_free(provider->budget);
+	provider->budget = NULL;
+}

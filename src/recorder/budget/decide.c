@@ -1,0 +1,117 @@
+#include "recorder/budget/decide.h"
+#include <stdlib.h>
+
+#define OWN_LEAST 0.03 /* of the CPU time: an estimate of the cost above that leaves nothing for the program itself is wrong */
+#define PAUSE_GROWS 4
+#define INNER_WEIGHT 0.5 /* what a function says that calls others is worth twice as much */
+
+struct choice {
+	struct ada_budget_function *function;
+	double weight;
+};
+
+static int compare_choices(const void *left, const void *right)
+{
+	const struct choice *a = left, *b = right;
+
+	return (a->weight < b->weight) - (a->weight > b->weight);
+}
+
+/* The shares of what is in. A function that made no events keeps half of what it was thought to cost, for a look is short. */
+static double measure(const struct ada_budget_look *look, struct ada_budget_function *functions, size_t count)
+{
+	double cost_ns = 0, own_ns = (double)look->cpu_ns, sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		cost_ns += (double)functions[i].events * (1 + look->unseen) * look->event_ns;
+	own_ns = cost_ns < own_ns * (1 - OWN_LEAST) ? own_ns - cost_ns : own_ns * OWN_LEAST;
+	for (size_t i = 0; i < count; i++) {
+		struct ada_budget_function *function = &functions[i];
+		double share = (double)function->events * (1 + look->unseen) * look->event_ns / own_ns;
+
+		if (function->out)
+			continue; /* what still comes are ends of calls that were open */
+		function->share = share > 0 ? share : function->share / 2;
+		sum += share;
+	}
+	return sum;
+}
+
+void ada_decide_left(struct ada_budget_function *function, uint64_t now_ns)
+{
+	uint64_t pause = function->pause_ns ? function->pause_ns * PAUSE_GROWS : ADA_BUDGET_PAUSE_NS;
+
+	function->out = true;
+	function->pause_ns = pause < ADA_BUDGET_PAUSE_MAX_NS ? pause : ADA_BUDGET_PAUSE_MAX_NS;
+	function->back_ns = now_ns + function->pause_ns;
+}
+
+/* Dearest first, leaves before others. */
+static void take_out(const struct ada_decider *decider, struct ada_budget_function *functions, size_t count, struct choice *choices)
+{
+	double sum = decider->cost;
+	size_t chosen = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!functions[i].out && !functions[i].fixed && functions[i].events)
+			choices[chosen++] = (struct choice){
+				&functions[i], functions[i].share * (INNER_WEIGHT + (1 - INNER_WEIGHT) * functions[i].leaves)
+			};
+	if (chosen)
+		qsort(choices, chosen, sizeof *choices, compare_choices);
+	for (size_t i = 0; i < chosen && sum > decider->budget * ADA_BUDGET_HIGH; i++) {
+		choices[i].function->verdict = ADA_VERDICT_LEAVE;
+		sum -= choices[i].function->share;
+	}
+}
+
+/* Those that fit, cheapest first; where none does, the cheapest on trial. */
+static void bring_back(struct ada_decider *decider, const struct ada_budget_look *look, struct ada_budget_function *functions, size_t count,
+		       struct choice *choices)
+{
+	double sum = decider->cost;
+	size_t chosen = 0, done;
+
+	for (size_t i = 0; i < count; i++)
+		if (functions[i].out && !functions[i].fixed && look->now_ns >= functions[i].back_ns)
+			choices[chosen++] = (struct choice){ &functions[i], -functions[i].share };
+	if (chosen)
+		qsort(choices, chosen, sizeof *choices, compare_choices);
+	for (done = 0; done < chosen && sum + choices[done].function->share < decider->budget * ADA_BUDGET_HIGH; done++) {
+		choices[done].function->verdict = ADA_VERDICT_RETURN;
+		sum += choices[done].function->share;
+	}
+	if (done || !chosen || look->now_ns < decider->trial_ns)
+		return;
+	choices[0].function->verdict = ADA_VERDICT_RETURN;
+	decider->trial_ns = look->now_ns + ADA_BUDGET_TRIAL_NS;
+}
+
+/* Whoever has stayed in for as long as it would be kept out is trusted again. */
+static void forgive(const struct ada_budget_look *look, struct ada_budget_function *functions, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct ada_budget_function *function = &functions[i];
+
+		function->verdict = ADA_VERDICT_STAY;
+		if (!function->out && function->pause_ns && look->now_ns >= function->back_ns + function->pause_ns)
+			function->pause_ns = 0;
+	}
+}
+
+void ada_decide(struct ada_decider *decider, const struct ada_budget_look *look, struct ada_budget_function *functions, size_t count)
+{
+	struct choice *choices;
+
+	forgive(look, functions, count);
+	decider->cost = measure(look, functions, count);
+	for (size_t i = 0; i < count; i++)
+		if (functions[i].out && functions[i].fixed)
+			functions[i].verdict = ADA_VERDICT_RETURN;
+	choices = calloc(count + 1, sizeof *choices);
+	if (choices && decider->cost > decider->budget)
+		take_out(decider, functions, count, choices);
+	else if (choices && decider->cost < decider->budget * ADA_BUDGET_HIGH)
+		bring_back(decider, look, functions, count, choices);
+	free(choices);
+}

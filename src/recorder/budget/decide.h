@@ -1,0 +1,48 @@
+/* Which functions' hooks a budget leaves in. Pure arithmetic over what was counted: knows no process, and no clock of its own.
+ *
+ * A share is what recording a function costs, as a part of the time that the program takes for itself: it stays the same however much else
+ * is recorded, so what is known of a hook that is out says what it would cost again.
+ *
+ *        more than the budget                           less than HIGH of it
+ *   IN ------------------------> OUT for a pause  ------------------------------> IN, if its share fits below HIGH;
+ *        dearest first, until                         once its pause is over       else one at a time, on trial: the next look says
+ *        HIGH of it is left                                                        what it costs by now. Too much: OUT for longer
+ */
+#ifndef ADA_RECORDER_DECIDE_H
+#define ADA_RECORDER_DECIDE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ADA_BUDGET_HIGH 0.8
+#define ADA_BUDGET_PAUSE_NS 5000000000ull
+#define ADA_BUDGET_PAUSE_MAX_NS 300000000000ull
+#define ADA_BUDGET_TRIAL_NS 2000000000ull /* between two trials */
+
+enum ada_verdict { ADA_VERDICT_STAY, ADA_VERDICT_LEAVE, ADA_VERDICT_RETURN };
+struct ada_budget_function {
+	/* What the last look saw */
+	uint64_t events; /* calls and ends */
+	double leaves;	 /* of its calls: the part that called nothing which is recorded, 0 to 1 */
+	bool fixed;	 /* its hook stays */
+	/* Kept from look to look; begins with zeros */
+	bool out;
+	double share;
+	uint64_t back_ns, pause_ns; /* how long it was to be out the last time, and until when */
+	enum ada_verdict verdict;   /* what is to be done now */
+};
+struct ada_budget_look {
+	uint64_t now_ns;
+	uint64_t cpu_ns; /* that the process has used since the last look */
+	double event_ns; /* that an event takes */
+	double unseen;	 /* events that were lost, for each that was counted */
+};
+struct ada_decider {
+	double budget;	   /* share of the program's own time, above 0 */
+	double cost;	   /* as of the last look: the sum of the shares that are in */
+	uint64_t trial_ns; /* the next trial is not before */
+};
+/* Verdicts on all functions. Nothing changes by them: the caller says what it has done. */
+void ada_decide(struct ada_decider *decider, const struct ada_budget_look *look, struct ada_budget_function *functions, size_t count);
+void ada_decide_left(struct ada_budget_function *function, uint64_t now_ns); /* its hook is out */
+#endif

@@ -1,0 +1,180 @@
+/* Every thread is stopped, and only then are bytes changed: no CPU runs them meanwhile, and each thread sees the new ones when it goes
+ * on, behind its return from the kernel.
+ *
+ * Out is safe wherever threads are. The bytes of a patch are one jump, in whose midst no thread can stand; trampolines, near stubs and
+ * return stubs stay where they are, so a thread in any of them goes on as it would have; calls in progress return as ever. Back is safe
+ * where no thread stands between the first instructions of the function, and no handler would return there. */
+#include "recorder/budget/flip.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "recorder/late/late_threads.h"
+
+#define STACK_LOOKED_AT (512u << 10) /* from the stack pointer up */
+#define PIECE_BYTES (64u << 10)
+#define RED_ZONE_BYTES 128u
+
+struct attempt {
+	struct ada_flips *flips;
+	struct ada_error error;
+	int status;
+	uint64_t deadline_ns, still_ns;
+};
+
+/* The bytes behind a patch's first one: pointers to the function hold that, and a thread there runs whatever stands there. */
+static bool is_inside(const struct ada_flip *flip, uint64_t address)
+{
+	const struct ada_word *patch = flip->words->items.items;
+
+	return address - (patch->at + 1) < patch->bytes - 1;
+}
+
+static bool wants_room(const struct ada_flip *flip)
+{
+	return !flip->out && !flip->status && flip->words->patch;
+}
+
+struct span {
+	uint64_t start, end;
+};
+
+static struct span span_of(const struct ada_flips *flips)
+{
+	struct span span = { UINT64_MAX, 0 };
+
+	for (size_t i = 0; i < flips->count; i++) {
+		const struct ada_word *patch = flips->items[i].words->items.items;
+
+		if (!wants_room(&flips->items[i]))
+			continue;
+		span.start = patch->at < span.start ? patch->at : span.start;
+		span.end = patch->at + patch->bytes > span.end ? patch->at + patch->bytes : span.end;
+	}
+	return span;
+}
+
+static void note_address(struct ada_flips *flips, uint64_t address)
+{
+	for (size_t i = 0; i < flips->count; i++)
+		if (wants_room(&flips->items[i]) && is_inside(&flips->items[i], address))
+			flips->items[i].status = -EBUSY;
+}
+
+static void note_stack(struct ada_flips *flips, const struct span *span, uint64_t at, uint64_t *words)
+{
+	for (uint64_t end = at + STACK_LOOKED_AT; at < end; at += PIECE_BYTES) {
+		ssize_t got = pread(flips->memory, words, PIECE_BYTES, (off_t)at);
+
+		for (ssize_t i = 0; i < got / 8; i++)
+			if (words[i] - span->start < span->end - span->start)
+				note_address(flips, words[i]);
+		if (got != PIECE_BYTES)
+			return; /* behind the stack's end */
+	}
+}
+
+/* Without memory, or time, for the look nothing is put back. */
+static void note_threads(struct attempt *attempt, const struct ada_hold *hold)
+{
+	struct ada_flips *flips = attempt->flips;
+	const struct span span = span_of(flips);
+	uint64_t *words = span.end ? malloc(PIECE_BYTES) : NULL;
+	size_t i = 0;
+
+	if (!span.end)
+		return;
+	for (; words && i < hold->threads.count && ada_clock_boottime_ns() < attempt->deadline_ns; i++) {
+		const struct ada_held *thread = &hold->threads.items[i];
+
+		if (!thread->stopped)
+			continue;
+		note_address(flips, thread->registers.rip);
+		note_stack(flips, &span, (thread->registers.rsp - RED_ZONE_BYTES) & ~7ull, words);
+	}
+	for (size_t k = 0; i < hold->threads.count && k < flips->count; k++)
+		if (wants_room(&flips->items[k]))
+			flips->items[k].status = -EAGAIN;
+	free(words);
+}
+
+static int put(int memory, const struct ada_word *word, bool out)
+{
+	ssize_t put = pwrite(memory, out ? word->out : word->in, word->bytes, (off_t)word->at);
+
+	return put == word->bytes ? 0 : put < 0 ? -errno : -EIO;
+}
+
+static bool holds(int memory, const struct ada_word *word, bool out)
+{
+	uint8_t now[sizeof word->in];
+
+	return pread(memory, now, word->bytes, (off_t)word->at) == word->bytes && !memcmp(now, out ? word->out : word->in, word->bytes);
+}
+
+static int write_words(int memory, const struct ada_flip *flip)
+{
+	const struct ada_word *words = flip->words->items.items;
+	size_t count = flip->words->items.count, done;
+	int status = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!holds(memory, &words[i], !flip->out) && !holds(memory, &words[i], flip->out))
+			return -ESTALE;
+	for (done = 0; done < count && !status; done++)
+		status = put(memory, &words[done], flip->out);
+	for (; status && done; done--)
+		put(memory, &words[done - 1], !flip->out);
+	return status;
+}
+
+static void write_all(struct attempt *attempt)
+{
+	struct ada_flips *flips = attempt->flips;
+
+	for (size_t i = 0; i < flips->count; i++) {
+		struct ada_flip *flip = &flips->items[i];
+
+		if (!flip->status)
+			flip->status = ada_clock_boottime_ns() < attempt->deadline_ns ? write_words(flips->memory, flip) : -EAGAIN;
+	}
+}
+
+/* A thread of its own: whatever is still held when it ends, the kernel lets go. */
+static void *run(void *argument)
+{
+	struct attempt *attempt = argument;
+	const struct ada_flips *flips = attempt->flips;
+	struct ada_hold hold = {
+		.pid = flips->pid, .deadline_ns = flips->from_ns + flips->wait_ns, .limit_ns = flips->limit_ns, .error = &attempt->error
+	};
+
+	attempt->status = ada_hold_all(&hold);
+	attempt->still_ns = hold.still_ns;
+	attempt->deadline_ns = hold.still_ns + flips->limit_ns;
+	if (!attempt->status) {
+		note_threads(attempt, &hold);
+		write_all(attempt);
+	}
+	ada_hold_release(&hold);
+	return NULL;
+}
+
+int ada_flips_run(struct ada_flips *flips, struct ada_error *error)
+{
+	struct attempt attempt = { .flips = flips };
+	pthread_t thread;
+	int status;
+
+	for (size_t i = 0; i < flips->count; i++)
+		flips->items[i].status = 0;
+	flips->from_ns = ada_clock_boottime_ns();
+	status = pthread_create(&thread, NULL, run, &attempt);
+	if (status)
+		return ada_error_system(error, status, "no thread");
+	pthread_join(thread, NULL);
+	flips->to_ns = ada_clock_boottime_ns();
+	flips->still_ns = attempt.still_ns ? flips->to_ns - attempt.still_ns : 0;
+	return attempt.status ? ada_error_set(error, -attempt.status, "%s", attempt.error.text) : 0;
+}

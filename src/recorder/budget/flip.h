@@ -1,0 +1,26 @@
+/* Takes hooks out of a running process, and puts them back: stops its threads as a late patch does, and writes their words. */
+#ifndef ADA_RECORDER_FLIP_H
+#define ADA_RECORDER_FLIP_H
+#include "base/error.h"
+#include "recorder/budget/words.h"
+
+struct ada_flip {
+	const struct ada_words *words;
+	bool out;
+	/* 0: done. -EAGAIN: there was no time left. -EBUSY: a thread is in the bytes, or may come back into them. -ESTALE: the memory holds
+	 * something else. Or another -errno. In all these cases the words are as they were */
+	int status;
+};
+struct ada_flips {
+	pid_t pid;
+	int memory; /* /proc/PID/mem */
+	struct ada_flip *items;
+	size_t count;
+	uint64_t limit_ns;	 /* so long the process may stand still, ... */
+	uint64_t wait_ns;	 /* ... and so long a process of one thread may take until it does */
+	uint64_t from_ns, to_ns; /* filled in: the hooks changed between the two (boot time), ... */
+	uint64_t still_ns;	 /* ... and how long the process stood still */
+};
+/* 0 where all threads could be stopped; each flip says what became of it. Else -errno with the reason, and nothing has changed. */
+int ada_flips_run(struct ada_flips *flips, struct ada_error *error);
+#endif

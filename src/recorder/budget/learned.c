@@ -1,0 +1,114 @@
+#include "recorder/budget/learned.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/file.h"
+
+#define HEX_BYTES (2 * ADA_BUILD_ID_MAX + 1)
+#define SHARE_MAX 1e6
+
+static bool hex_of(char hex[HEX_BYTES], const struct ada_plan *plan)
+{
+	const struct ada_plan_header *header = ada_plan_header(plan);
+
+	*hex = 0;
+	for (uint32_t i = 0; i < header->build_id_bytes && i < ADA_BUILD_ID_MAX; i++)
+		snprintf(hex + 2 * i, 3, "%02x", header->build_id[i]);
+	return *hex;
+}
+
+/* The file's name; false: the program has no build-id. */
+static bool name_of(char name[HEX_BYTES], const struct ada_budget *budget)
+{
+	for (size_t id = 0; id < budget->text.modules.count; id++)
+		if (budget->provider->segment.modules[id].flags & ADA_MODULE_MAIN && budget->text.modules.items[id].plan)
+			return hex_of(name, budget->text.modules.items[id].plan);
+	return false;
+}
+
+static size_t module_of(const struct ada_budget *budget, const char *hex)
+{
+	char own[HEX_BYTES];
+
+	for (size_t id = 0; id < budget->text.modules.count; id++)
+		if (budget->text.modules.items[id].plan && hex_of(own, budget->text.modules.items[id].plan) && !strcmp(own, hex))
+			return id;
+	return SIZE_MAX;
+}
+
+static void take_line(struct ada_budget *budget, const char *line)
+{
+	struct ada_budget_function *function;
+	char hex[HEX_BYTES];
+	unsigned int symbol;
+	size_t id, position;
+	double share;
+
+	if (sscanf(line, "%64[0-9a-f] %u %lf", hex, &symbol, &share) != 3 || !(share > 0 && share < SHARE_MAX))
+		return;
+	id = module_of(budget, hex);
+	if (id == SIZE_MAX || symbol >= ada_plan_header(budget->text.modules.items[id].plan)->function_count)
+		return;
+	position = ada_budget_line_of(budget, ADA_FUNCTION_ID(id, symbol));
+	if (position == SIZE_MAX || !ada_budget_look_up(budget, position))
+		return;
+	function = &budget->functions.items[position];
+	if (function->out || function->fixed)
+		return;
+	function->share = share > function->share ? share : function->share;
+	function->verdict = ADA_VERDICT_LEAVE;
+}
+
+void ada_learned_take(struct ada_budget *budget)
+{
+	int directory = budget->provider->recorder->options->budget_forget ? -1 : ada_plan_cache("budget"), fd;
+	char name[HEX_BYTES], *text = NULL, *rest = NULL;
+	size_t length;
+
+	budget->learnt = true;
+	fd = directory >= 0 && name_of(name, budget) ? openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+	if (fd >= 0 && !ada_file_read_fd(fd, &text, &length))
+		for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+			take_line(budget, line);
+	free(text);
+	if (fd >= 0)
+		close(fd);
+	if (directory >= 0)
+		close(directory);
+}
+
+static void put_lines(const struct ada_budget *budget, FILE *file)
+{
+	char hex[HEX_BYTES];
+
+	for (size_t i = 0; i < budget->lines.count; i++) {
+		uint64_t function_id = budget->lines.items[i].function_id;
+		uint32_t id = ADA_FUNCTION_MODULE(function_id);
+
+		if (budget->functions.items[i].out && id < budget->text.modules.count && budget->text.modules.items[id].plan &&
+		    hex_of(hex, budget->text.modules.items[id].plan))
+			fprintf(file, "%s %u %.6g\n", hex, ADA_FUNCTION_SYMBOL(function_id), budget->functions.items[i].share);
+	}
+}
+
+/* A run that stayed within its budget says nothing of what others cost. */
+void ada_learned_keep(struct ada_budget *budget)
+{
+	int directory = budget->learnt ? ada_plan_cache("budget") : -1;
+	char name[HEX_BYTES], *text = NULL;
+	size_t length = 0;
+	FILE *file;
+
+	if (directory < 0)
+		return;
+	file = name_of(name, budget) ? open_memstream(&text, &length) : NULL;
+	if (file) {
+		put_lines(budget, file);
+		if (!fclose(file))
+			ada_file_replace_at(directory, name, text, length, false); /* without it the next run learns anew */
+	}
+	free(text);
+	close(directory);
+}

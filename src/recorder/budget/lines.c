@@ -1,0 +1,215 @@
+#include "recorder/budget/lines.h"
+#include <errno.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "recorder/policy/policy.h"
+#include "trigger/pattern.h"
+#include "recorder/state/provider.h"
+
+#define FORKED_NS 100000000ull /* between a fork and its child's first word to us */
+
+size_t ada_budget_line_of(struct ada_budget *budget, uint64_t function_id)
+{
+	uint64_t position;
+
+	if (ada_table_get(&budget->by_id, function_id, &position))
+		return position;
+	if (ada_array_reserve(&budget->functions, 1) || ada_array_reserve(&budget->lines, 1) ||
+	    ada_table_put(&budget->by_id, function_id, budget->lines.count))
+		return SIZE_MAX;
+	budget->functions.items[budget->functions.count++] = (struct ada_budget_function){ 0 };
+	budget->lines.items[budget->lines.count] = (struct ada_budget_line){ .function_id = function_id };
+	return budget->lines.count++;
+}
+
+void ada_budget_mute(struct ada_budget *budget, size_t position, uint64_t ns, double calls_a_second)
+{
+	struct ada_provider *provider = budget->provider;
+	struct ada_budget_line *line = &budget->lines.items[position];
+
+	if (provider->mutes.count >= ADA_MUTES_MAX && line->mute) {
+		provider->mutes.items[line->mute - 1].to_ns = 0;
+	} else if (!ada_array_push(
+			   &provider->mutes,
+			   (struct ada_mute){ .function_id = line->function_id, .from_ns = ns, .calls_a_second = calls_a_second })) {
+		line->mute = provider->mutes.count;
+	}
+}
+
+void ada_budget_unmute(struct ada_budget *budget, size_t position, uint64_t ns)
+{
+	struct ada_budget_line *line = &budget->lines.items[position];
+	struct ada_mute *mute = line->mute ? &budget->provider->mutes.items[line->mute - 1] : NULL;
+
+	budget->functions.items[position].out = false;
+	if (mute && !mute->to_ns)
+		mute->to_ns = ns;
+}
+
+static uint32_t loads_of(const struct ada_provider *provider, uint64_t function_id)
+{
+	uint32_t id = ADA_FUNCTION_MODULE(function_id);
+
+	return id < ada_segment_module_count(&provider->segment) && provider->segment.modules[id].present == 1 ?
+		       provider->segment.modules[id].loads :
+		       UINT32_MAX;
+}
+
+static uint64_t stamp_of(const struct ada_provider *provider)
+{
+	uint32_t count = ada_segment_module_count(&provider->segment);
+	uint64_t stamp = count;
+
+	for (uint32_t id = 0; id < count; id++)
+		stamp = stamp * 31 + provider->segment.modules[id].loads * 2 +
+			(__atomic_load_n(&provider->segment.modules[id].present, __ATOMIC_ACQUIRE) == 1);
+	return stamp;
+}
+
+void ada_budget_follow_modules(struct ada_budget *budget)
+{
+	uint64_t stamp = stamp_of(budget->provider), now = ada_clock_boottime_ns();
+
+	if (stamp == budget->text_stamp)
+		return;
+	budget->text_stamp = stamp;
+	ada_text_look(&budget->text, budget->provider);
+	for (size_t i = 0; i < budget->lines.count; i++) {
+		struct ada_budget_line *line = &budget->lines.items[i];
+
+		if (!budget->functions.items[i].out) {
+			line->found = false; /* a module may have come that calls it */
+			line->fixed = line->fixed == ADA_FIXED_UNKNOWN ? ADA_FIXED_NOT : line->fixed;
+			budget->functions.items[i].fixed = line->fixed;
+		} else if (loads_of(budget->provider, line->function_id) != line->loads) {
+			line->found = false;
+			ada_budget_unmute(budget, i, now);
+		}
+	}
+}
+
+static bool is_kept(const struct ada_budget *budget, const struct ada_plan *plan, uint64_t function_id)
+{
+	const struct ada_provider *provider = budget->provider;
+	const struct ada_plan_function *function = &ada_plan_functions(plan)[ADA_FUNCTION_SYMBOL(function_id)];
+	char place[ADA_PLACE_TEXT];
+
+	if (!provider->recorder->kept)
+		return false;
+	ada_place_text(place, provider->segment.modules[ADA_FUNCTION_MODULE(function_id)].path, function->address);
+	return ada_filter_passes(provider->recorder->kept, ada_plan_string(plan, function->name), place);
+}
+
+bool ada_budget_look_up(struct ada_budget *budget, size_t position)
+{
+	struct ada_budget_line *line = &budget->lines.items[position];
+	uint32_t id = ADA_FUNCTION_MODULE(line->function_id), symbol = ADA_FUNCTION_SYMBOL(line->function_id);
+	const struct ada_plan *plan = id < budget->text.modules.count ? budget->text.modules.items[id].plan : NULL;
+	int named = 0;
+
+	if (line->looked_for)
+		return true;
+	if (plan && symbol < ada_plan_header(plan)->function_count) {
+		named = ada_policy_names_function(budget->provider->recorder->policy, plan, symbol);
+		if (named < 0)
+			return false;
+		named = named || is_kept(budget, plan, line->function_id);
+	}
+	if (named)
+		line->fixed = ADA_FIXED_NAMED;
+	else if (line->fixed == ADA_FIXED_NAMED)
+		line->fixed = ADA_FIXED_NOT;
+	budget->functions.items[position].fixed = line->fixed;
+	line->looked_for = true;
+	return true;
+}
+
+bool ada_budget_find(struct ada_budget *budget, size_t position)
+{
+	struct ada_budget_line *line = &budget->lines.items[position];
+
+	if (!line->found && !line->fixed) {
+		line->fixed = ada_words_find(&line->words, &budget->text, line->function_id);
+		line->found = !line->fixed;
+		budget->functions.items[position].fixed = line->fixed;
+	}
+	return line->found && !line->fixed;
+}
+
+/* --- a fork's child ------------------------------------------------------------------------------------------------------- */
+
+static bool was_out(const struct ada_mute *mute, uint64_t start_ns)
+{
+	return mute->from_ns <= start_ns && (!mute->to_ns || mute->to_ns + FORKED_NS >= start_ns);
+}
+
+static void copy_words(struct ada_budget *budget, size_t position, const struct ada_budget *parent, uint64_t function_id)
+{
+	struct ada_budget_line *line = &budget->lines.items[position];
+	const struct ada_budget_line *from;
+	uint64_t number;
+
+	if (!parent || !ada_table_get(&parent->by_id, function_id, &number))
+		return;
+	from = &parent->lines.items[number];
+	budget->functions.items[position].share = parent->functions.items[number].share;
+	if (!from->found || ada_array_reserve(&line->words.items, from->words.items.count))
+		return;
+	memcpy(line->words.items.items, from->words.items.items, from->words.items.count * sizeof *from->words.items.items);
+	line->words.items.count = from->words.items.count;
+	line->words.patch = from->words.patch;
+	line->found = true;
+	if (budget->text.memory >= 0 && ada_words_are(&line->words, &budget->text, false))
+		ada_budget_unmute(budget, position, budget->provider->start_ns);
+}
+
+static void inherit(struct ada_budget *budget)
+{
+	struct ada_provider *provider = budget->provider;
+	const struct ada_provider *parent = provider->parent;
+
+	for (size_t i = 0; parent && i < parent->mutes.count; i++) {
+		const struct ada_mute *mute = &parent->mutes.items[i];
+		size_t position = was_out(mute, provider->start_ns) ? ada_budget_line_of(budget, mute->function_id) : SIZE_MAX;
+
+		if (position == SIZE_MAX || budget->functions.items[position].out)
+			continue;
+		budget->functions.items[position].out = true;
+		budget->lines.items[position].loads = loads_of(provider, mute->function_id);
+		ada_budget_mute(budget, position, provider->start_ns, mute->calls_a_second);
+		copy_words(budget, position, parent->budget, mute->function_id);
+	}
+}
+
+int ada_budget_open(struct ada_budget **result, struct ada_provider *provider)
+{
+	struct ada_budget *budget = calloc(1, sizeof *budget);
+	const struct ada_trace_options *options = provider->recorder->options;
+
+	*result = NULL;
+	if (!budget)
+		return -ENOMEM;
+	budget->provider = provider;
+	budget->decider.budget = options->budget;
+	budget->start_ns = ada_clock_boottime_ns();
+	budget->random = budget->start_ns | 1;
+	budget->settling = true;
+	/* Where the memory isn't to be had no hook is ever taken out, and the first try says why. */
+	ada_text_open(&budget->text, provider);
+	inherit(budget);
+	*result = budget;
+	return 0;
+}
+
+void ada_budget_free(struct ada_budget *budget)
+{
+	if (!budget)
+		return;
+	for (size_t i = 0; i < budget->lines.count; i++)
+		ada_array_free(&budget->lines.items[i].words.items);
+	ada_array_free(&budget->lines);
+	ada_array_free(&budget->functions);
+	ada_table_free(&budget->by_id);
+	ada_text_close(&budget->text);
+	free(budget);
+}

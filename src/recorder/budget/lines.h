@@ -1,0 +1,53 @@
+/* What the budget knows of each function of one process, and the stretches of time in which hooks are out. */
+#ifndef ADA_RECORDER_BUDGET_LINES_H
+#define ADA_RECORDER_BUDGET_LINES_H
+#include "base/hash.h"
+#include "recorder/budget/decide.h"
+#include "recorder/budget/flip.h"
+#include "recorder/budget/words.h"
+
+#define ADA_MUTES_MAX 20000u /* stretches; beyond, a function's stretches become one */
+
+struct ada_budget_line {
+	uint64_t function_id;
+	struct ada_words words;
+	bool found;	 /* its words are there */
+	bool looked_for; /* whether rules or --keep name it is known, as of the policy's version */
+	enum ada_fixed fixed;
+	uint32_t loads; /* how often its module had been loaded when its hook was taken out */
+	size_t mute;	/* its latest stretch, counted from 1; 0: none */
+};
+struct ada_budget {
+	struct ada_provider *provider;
+	struct ada_text text;
+	uint64_t text_stamp; /* of the modules that text has seen */
+	ADA_ARRAY(struct ada_budget_function) functions;
+	ADA_ARRAY(struct ada_budget_line) lines; /* of the same functions */
+	struct ada_table by_id;			 /* function id -> position */
+	struct ada_decider decider;
+	uint32_t policy_version;
+	uint64_t start_ns, stopped_ns;			       /* when it began; how long the process has stood still, in all */
+	uint64_t next_ns;				       /* the next look isn't before */
+	bool settling;					       /* what was recorded before the last change is still to be drained */
+	uint64_t base_ns, base_cpu_ns, base_events, base_lost; /* the last look */
+	unsigned failures;				       /* in a row */
+	bool given_up, learnt;
+	uint64_t random;
+};
+
+/* 0 or -errno; frees all that it made. A fork's child begins with what its parent had out. */
+int ada_budget_open(struct ada_budget **budget, struct ada_provider *provider);
+void ada_budget_free(struct ada_budget *budget);
+/* The position of a function's line, which is made where there is none; SIZE_MAX: no memory. */
+size_t ada_budget_line_of(struct ada_budget *budget, uint64_t function_id);
+/* Looks at the modules again, where any has come or gone. Hooks of a module that came anew are in. */
+void ada_budget_follow_modules(struct ada_budget *budget);
+/* Whether rules and --keep name it, where that isn't known. False: it can't be known now. */
+bool ada_budget_look_up(struct ada_budget *budget, size_t position);
+bool ada_budget_find(struct ada_budget *budget, size_t position); /* its words. False: its hook stays (`fixed`) */
+/* A hook is out, or in again, since then. */
+void ada_budget_mute(struct ada_budget *budget, size_t position, uint64_t ns, double calls_a_second);
+void ada_budget_unmute(struct ada_budget *budget, size_t position, uint64_t ns);
+/* Runs the verdicts: out of which functions, back into which. `calls_per_event` turns events of the last look into calls a second. */
+void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double calls_per_event);
+#endif

@@ -1,0 +1,56 @@
+/* The words of a process's memory by which a function is hooked: the bytes of its patch, the distances of calls that lead to near stubs,
+ * GOT slots. Each in two forms: with the hook in, and as the file has it, when the function is called with nothing in between. Every word
+ * is right in either form, whatever the others are: so nothing breaks where only some are changed. Main thread. */
+#ifndef ADA_RECORDER_WORDS_H
+#define ADA_RECORDER_WORDS_H
+#include "plan/plan.h"
+#include "recorder/state/state.h"
+
+struct ada_word {
+	uint64_t at;
+	uint32_t bytes; /* 2, 4, 5 or 8; in one page */
+	uint8_t in[8], out[8];
+};
+struct ada_words {
+	ADA_ARRAY(struct ada_word) items;
+	bool patch; /* the first one is the patch: threads may stand between its original instructions */
+};
+
+/* Why a function's hook stays. */
+enum ada_fixed {
+	ADA_FIXED_NOT = 0,
+	ADA_FIXED_NAMED,   /* a rule or --keep names it */
+	ADA_FIXED_OBJECTS, /* threads wait in it, or wake others: causes need it */
+	ADA_FIXED_HOST,	   /* another function's jump lies in its bytes */
+	ADA_FIXED_CALL,	   /* a call among its first instructions returns into the patch's bytes */
+	ADA_FIXED_PAGES,   /* a word lies in two pages, and could be left half written */
+	ADA_FIXED_MANY,	   /* too many calls lead to near stubs */
+	ADA_FIXED_UNKNOWN, /* the memory isn't as its plan says */
+};
+
+struct ada_text_module {
+	const struct ada_plan *plan; /* NULL: not decoded, or the module isn't loaded */
+	uint64_t base;
+	bool traced;
+};
+struct ada_text_slot {
+	uint64_t function_id, at, trampoline, target;
+};
+/* A process's code as it is now. */
+struct ada_text {
+	int memory; /* of this very image: an exec makes another; -1: not to be had */
+	ADA_ARRAY(struct ada_text_module) modules;
+	ADA_ARRAY(struct ada_text_slot) slots; /* that lead to trampolines, by function */
+};
+
+int ada_text_open(struct ada_text *text, const struct ada_provider *provider); /* 0 or -errno */
+void ada_text_close(struct ada_text *text);
+/* Looks at the modules and their slots anew. Needs the segment mapped. */
+void ada_text_look(struct ada_text *text, struct ada_provider *provider);
+/* Finds the function's words, with its hook in. Only what is surely the agent's counts: a patch, distance or slot must lead to a
+ * trampoline or stub that says that it is this function's. Else why the hook stays. */
+enum ada_fixed ada_words_find(struct ada_words *words, const struct ada_text *text, uint64_t function_id);
+/* Adds those that have come since, and are in. */
+void ada_words_add(struct ada_words *words, const struct ada_text *text, uint64_t function_id);
+bool ada_words_are(const struct ada_words *words, const struct ada_text *text, bool out); /* all have that form in memory */
+#endif

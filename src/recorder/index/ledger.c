@@ -1,0 +1,154 @@
+#include "recorder/index/ledger.h"
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODULES_MAX 65536u /* an agent's word: what lies beyond isn't counted */
+#define FUNCTIONS_MAX (1u << 22)
+#define SHORTS_LEAST 1000u
+#define ROWS_LOOKED_AT 1000u
+
+static struct ada_ledger_function *find(struct ada_ledger *ledger, uint64_t id)
+{
+	uint32_t number = ADA_FUNCTION_MODULE(id), symbol = ADA_FUNCTION_SYMBOL(id);
+	struct ada_ledger_module *module;
+
+	if (number >= MODULES_MAX || symbol >= FUNCTIONS_MAX)
+		return NULL;
+	while (ledger->modules.count <= number)
+		if (ada_array_push(&ledger->modules, (struct ada_ledger_module){ 0 }))
+			return NULL;
+	module = &ledger->modules.items[number];
+	if (module->places.count <= symbol) {
+		size_t more = symbol + 1 - module->places.count;
+
+		if (ada_array_reserve(&module->places, more))
+			return NULL;
+		memset(module->places.items + module->places.count, 0, more * sizeof *module->places.items);
+		module->places.count += more;
+	}
+	if (!module->places.items[symbol]) {
+		if (ada_array_push(&ledger->functions, (struct ada_ledger_function){ .function_id = id }))
+			return NULL;
+		module->places.items[symbol] = (uint32_t)ledger->functions.count;
+	}
+	return &ledger->functions.items[module->places.items[symbol] - 1];
+}
+
+static bool is_counted(const struct ada_event *event)
+{
+	return event->event_kind >= ADA_EVENT_CALL && event->event_kind <= ADA_EVENT_EXCEPTION;
+}
+
+static void count_batch(struct ada_ledger *ledger, const struct ada_event *events, size_t count, uint64_t weight)
+{
+	struct ada_ledger_function *function = NULL;
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!is_counted(&events[i]))
+			continue;
+		if (!function || events[i].function_id != last)
+			function = find(ledger, events[i].function_id);
+		last = events[i].function_id;
+		if (!function)
+			continue;
+		function->events += weight;
+		ledger->counted += weight;
+		if (events[i].event_kind == ADA_EVENT_RETURN && i && events[i - 1].event_kind == ADA_EVENT_CALL &&
+		    events[i - 1].function_id == last) {
+			uint64_t ns = events[i].timestamp_ns - events[i - 1].timestamp_ns;
+
+			function->leaves += weight;
+			if (ns < ADA_LEDGER_SHORT_NS) {
+				function->shorts += weight;
+				function->short_ns += weight * ns;
+			}
+		}
+	}
+}
+
+void ada_ledger_take(struct ada_ledger *ledger, const struct ada_event *events, size_t count)
+{
+	bool whole = ledger->events < ADA_LEDGER_WHOLE;
+
+	ledger->events += count;
+	if (!whole && ++ledger->skipped < ADA_LEDGER_STEP)
+		return;
+	ledger->skipped = 0;
+	count_batch(ledger, events, count, whole ? 1 : ADA_LEDGER_STEP);
+}
+
+double ada_ledger_event_ns(const struct ada_ledger *ledger)
+{
+	double least = 0;
+
+	for (size_t i = 0; i < ledger->functions.count; i++) {
+		const struct ada_ledger_function *function = &ledger->functions.items[i];
+		double mean = function->shorts >= SHORTS_LEAST ? (double)function->short_ns / (double)function->shorts : 0;
+
+		if (mean > 0 && (least <= 0 || mean < least))
+			least = mean;
+	}
+	return least;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct ada_ledger_function *a = left, *b = right;
+
+	if (a->events != b->events)
+		return a->events < b->events ? 1 : -1;
+	return (a->function_id > b->function_id) - (a->function_id < b->function_id);
+}
+
+size_t ada_ledger_dearest(const struct ada_ledger *ledger, struct ada_ledger_function *rows, size_t most)
+{
+	size_t count = ledger->functions.count, bytes = count * sizeof *rows;
+	struct ada_ledger_function *all = count ? malloc(bytes) : NULL;
+
+	if (!all)
+		return 0; /* none, or no memory: a ledger is no reason to fail */
+	memcpy(all, ledger->functions.items, bytes);
+	qsort(all, count, sizeof *all, compare);
+	memcpy(rows, all, (count < most ? count : most) * sizeof *rows);
+	free(all);
+	return count;
+}
+
+size_t ada_ledger_functions_of_most(const struct ada_ledger *ledger)
+{
+	struct ada_ledger_function rows[ROWS_LOOKED_AT];
+	size_t count = ada_ledger_dearest(ledger, rows, ROWS_LOOKED_AT);
+	uint64_t events = 0;
+
+	for (size_t i = 0; i < count && i < ROWS_LOOKED_AT; i++) {
+		events += rows[i].events;
+		if (events * 100 >= ledger->counted * ADA_LEDGER_MOST)
+			return i + 1;
+	}
+	return 0;
+}
+
+void ada_ledger_news(struct ada_ledger *ledger, void (*tell)(void *context, uint64_t function_id, uint64_t events, uint64_t leaves),
+		     void *context)
+{
+	for (size_t i = 0; i < ledger->functions.count; i++) {
+		struct ada_ledger_function *function = &ledger->functions.items[i];
+
+		if (function->events == function->seen)
+			continue;
+		if (tell)
+			tell(context, function->function_id, function->events - function->seen, function->leaves - function->seen_leaves);
+		function->seen = function->events;
+		function->seen_leaves = function->leaves;
+	}
+}
+
+void ada_ledger_free(struct ada_ledger *ledger)
+{
+	for (size_t i = 0; i < ledger->modules.count; i++)
+		ada_array_free(&ledger->modules.items[i].places);
+	ada_array_free(&ledger->modules);
+	ada_array_free(&ledger->functions);
+}

@@ -1,0 +1,92 @@
+#include "recorder/planning/unmet.h"
+#include <stdlib.h>
+#include "abi/plan.h"
+#include "recorder/host/say.h"
+#include "trigger/trigger.h"
+
+#define SHOWN 3u
+
+typedef bool visit(void *context, const struct ada_names *names); /* false: that's enough */
+
+/* Shows each function and import of the plans, with its names. */
+static void each_function(struct ada_plans *plans, visit *see, void *context, const struct ada_pattern *pattern)
+{
+	const struct ada_plan *plan;
+	const char *path;
+	bool more = true;
+
+	for (size_t i = 0; more && (plan = ada_plans_at(plans, i, &path)); i++) {
+		const struct ada_plan_header *header = ada_plan_header(plan);
+		uint32_t functions = header->function_count;
+
+		for (uint32_t j = 0; more && j < functions + header->import_count; j++) {
+			const struct ada_plan_function *function = j < functions ? &ada_plan_functions(plan)[j] : NULL;
+			uint32_t name = function ? function->name : ada_plan_imports(plan)[j - functions].name;
+			char place[ADA_PLACE_TEXT] = "";
+			struct ada_names names;
+
+			if (pattern && !ada_pattern_may_match(pattern, ada_plan_string(plan, name)))
+				continue;
+			if (function)
+				ada_place_text(place, path, function->address);
+			ada_names_open(&names, ada_plan_string(plan, name), place);
+			more = see(context, &names);
+			ada_names_close(&names);
+		}
+	}
+}
+
+struct search {
+	const struct ada_pattern *pattern;
+	bool found;
+};
+
+static bool try_name(void *context, const struct ada_names *names)
+{
+	struct search *search = context;
+
+	search->found = ada_pattern_matches(search->pattern, names);
+	return !search->found;
+}
+
+static bool offer_name(void *context, const struct ada_names *names)
+{
+	ada_nearest_offer(context, names->brief ? names->brief : names->bare ? names->bare : names->plain ? names->plain : names->mangled);
+	return true;
+}
+
+static void tell(struct ada_plans *plans, const char *option, const struct ada_pattern *pattern)
+{
+	struct ada_nearest *nearest = pattern->kind == ADA_PATTERN_LITERAL ? ada_nearest_open(pattern->text) : NULL;
+	char near[256] = "";
+
+	if (nearest) {
+		each_function(plans, offer_name, nearest, NULL);
+		ada_nearest_text(nearest, near, sizeof near);
+		ada_nearest_close(nearest);
+	}
+	ada_say("ada: --%s: no function is called %s%s%s\n", option, pattern->text, *near ? "; near it: " : "", near);
+}
+
+void ada_plans_tell_unmet(struct ada_plans *plans, const struct ada_filter *filter)
+{
+	static const char *const options[] = { "functions", "exclude" };
+	const char *path;
+	size_t unmet = 0;
+
+	if (!filter || !ada_plans_at(plans, 0, &path))
+		return;
+	for (int number = 0; number < 2; number++) {
+		const struct ada_pattern_list *patterns = ada_filter_patterns(filter, number);
+
+		for (size_t i = 0; i < patterns->items.count; i++) {
+			struct search search = { .pattern = &patterns->items.items[i] };
+
+			each_function(plans, try_name, &search, search.pattern);
+			if (!search.found && unmet++ < SHOWN)
+				tell(plans, options[number], search.pattern);
+		}
+	}
+	if (unmet > SHOWN)
+		ada_say("ada: and %zu more patterns that fit no function\n", unmet - SHOWN);
+}

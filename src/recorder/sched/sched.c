@@ -1,0 +1,268 @@
+/* The lane's thread: merges the rings by time into the file. What is younger than a millisecond waits for the next turn, for another CPU
+ * may still be writing what came before it. */
+#include "recorder/sched/sched.h"
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+#include "atf/sched/sched.h"
+#include "base/clock.h"
+#include "recorder/sched/ring.h"
+
+#define TURN_MS 50
+#define SETTLE_NS 1000000ull /* time of a record, to its being in the ring, at most */
+#define NEXT_NS 50000ull     /* who comes on within that after another left the CPU took its place */
+#define FAULTS_NS 1000000ull /* faults so close together are one event */
+#define PAGES 64	     /* of a ring: 8192 records */
+#define PAGES_MANY_CPUS 16
+#define MANY_CPUS 16
+#define BATCH 4096
+
+struct faults {		     /* of one thread on one CPU, that are still being counted */
+	AtfSchedEvent event; /* count 0: none */
+	uint64_t first_ns;
+};
+
+struct ada_sched {
+	struct atf_sched_writer *writer;
+	struct ada_sched_ring *rings;
+	struct pollfd *polls;  /* of the rings, then `wake` */
+	struct faults *faults; /* by ring */
+	int cpus, wake;
+	pthread_t thread;
+	bool stopped;
+	atomic_bool stop;
+	atomic_uint_fast64_t events, lost;
+	atomic_int failed;
+	AtfSchedEvent batch[BATCH];
+	size_t count; /* in the batch */
+};
+
+static void write_batch(struct ada_sched *sched)
+{
+	if (!atf_sched_writer_append(sched->writer, sched->batch, sched->count))
+		atomic_fetch_add(&sched->events, sched->count);
+	else if (!atomic_load(&sched->failed))
+		atomic_store(&sched->failed, -errno);
+	sched->count = 0;
+}
+
+static void put(struct ada_sched *sched, const AtfSchedEvent *event)
+{
+	sched->batch[sched->count++] = *event;
+	if (sched->count == BATCH)
+		write_batch(sched);
+}
+
+static void put_faults(struct ada_sched *sched, struct faults *faults)
+{
+	if (faults->event.count)
+		put(sched, &faults->event);
+	faults->event.count = 0;
+}
+
+/* The ring whose next event is the oldest, no younger than `until_ns`; NULL: none. */
+static struct ada_sched_ring *find_oldest(struct ada_sched *sched, uint64_t until_ns)
+{
+	struct ada_sched_ring *oldest = NULL;
+
+	for (int i = 0; i < sched->cpus; i++) {
+		const AtfSchedEvent *next = ada_sched_ring_next(&sched->rings[i]);
+
+		if (next && next->timestamp_ns <= until_ns && (!oldest || next->timestamp_ns < oldest->next.timestamp_ns))
+			oldest = &sched->rings[i];
+	}
+	return oldest;
+}
+
+/* A fault joins those before it while they are the same thread's, with nothing between. */
+static void take_fault(struct ada_sched *sched, struct faults *faults, const AtfSchedEvent *event)
+{
+	uint64_t before;
+
+	if (faults->event.thread_id != event->thread_id || event->timestamp_ns - faults->first_ns > FAULTS_NS)
+		put_faults(sched, faults);
+	before = faults->event.count;
+	if (!before)
+		faults->first_ns = event->timestamp_ns;
+	faults->event = *event;
+	faults->event.count += before;
+}
+
+static void turn(struct ada_sched *sched, uint64_t until_ns)
+{
+	struct ada_sched_ring *ring;
+
+	for (int i = 0; i < sched->cpus; i++)
+		ada_sched_ring_look(&sched->rings[i]);
+	while ((ring = find_oldest(sched, until_ns))) {
+		struct faults *faults = &sched->faults[ring - sched->rings];
+		AtfSchedEvent event = ring->next;
+		const AtfSchedEvent *behind;
+
+		ada_sched_ring_pass(ring);
+		if (event.kind == ATF_SCHED_FAULT) {
+			take_fault(sched, faults, &event);
+			continue;
+		}
+		put_faults(sched, faults);
+		behind = ada_sched_ring_next(ring);
+		if (event.kind == ATF_SCHED_PREEMPTED && behind && behind->kind == ATF_SCHED_ON && behind->thread_id != event.thread_id &&
+		    behind->timestamp_ns - event.timestamp_ns <= NEXT_NS)
+			event.other_id = behind->thread_id;
+		if (event.kind == ATF_SCHED_LOST)
+			atomic_fetch_add(&sched->lost, event.count);
+		put(sched, &event);
+	}
+	for (int i = 0; i < sched->cpus; i++)
+		put_faults(sched, &sched->faults[i]);
+	if (sched->count)
+		write_batch(sched);
+}
+
+static void *drain_rings(void *context)
+{
+	struct ada_sched *sched = context;
+
+	pthread_setname_np(pthread_self(), "sched");
+	while (!atomic_load(&sched->stop)) {
+		poll(sched->polls, (nfds_t)sched->cpus + 1, TURN_MS);
+		/* The kernel calls it a hang-up when the program's first thread has ended: others may go on, and are looked at in time. */
+		for (int i = 0; i < sched->cpus; i++)
+			if (sched->polls[i].revents & (POLLHUP | POLLERR))
+				sched->polls[i].fd = -1;
+		turn(sched, ada_clock_boottime_ns() - SETTLE_NS);
+	}
+	turn(sched, UINT64_MAX);
+	return NULL;
+}
+
+/* --- beginning and end ------------------------------------------------------------------------------------------------------ */
+
+static int explain_refusal(struct ada_error *error, int status)
+{
+	FILE *file = status == -EACCES || status == -EPERM ? fopen("/proc/sys/kernel/perf_event_paranoid", "re") : NULL;
+	int paranoid = 0;
+
+	if (!file)
+		return ada_error_system(error, -status, "perf_event_open");
+	if (fscanf(file, "%d", &paranoid) != 1)
+		paranoid = 0;
+	fclose(file);
+	if (paranoid > 2)
+		return ada_error_set(error, -status,
+				     "perf_event_open is forbidden: `sysctl kernel.perf_event_paranoid=2` allows it (it is %d)", paranoid);
+	return ada_error_set(error, -status, "perf_event_open is forbidden, as by a container's seccomp filter");
+}
+
+static int open_rings(struct ada_sched *sched, pid_t pid, uint32_t *flags)
+{
+	uint32_t pages = sched->cpus > MANY_CPUS ? PAGES_MANY_CPUS : PAGES;
+	int configured = get_nprocs_conf(), opened = 0, status = 0;
+	bool kernel_faults = true;
+
+	for (int cpu = 0; cpu < configured && opened < sched->cpus; cpu++) {
+		struct ada_sched_ring *ring = &sched->rings[opened];
+
+		status = ada_sched_ring_open(ring, pid, (uint16_t)cpu, pages, kernel_faults);
+		if ((status == -EACCES || status == -EPERM) && kernel_faults && !opened) {
+			kernel_faults = false;
+			status = ada_sched_ring_open(ring, pid, (uint16_t)cpu, pages, kernel_faults);
+		}
+		if (status == -ENODEV) /* this CPU is offline */
+			continue;
+		if (status)
+			break;
+		sched->polls[opened++] = (struct pollfd){ .fd = ring->fd, .events = POLLIN };
+	}
+	sched->cpus = opened;
+	*flags = kernel_faults ? ATF_SCHED_KERNEL_FAULTS : 0;
+	return opened && status == -ENODEV ? 0 : status;
+}
+
+static void release(struct ada_sched *sched)
+{
+	for (int i = 0; i < sched->cpus; i++)
+		ada_sched_ring_close(&sched->rings[i]);
+	if (sched->wake >= 0)
+		close(sched->wake);
+	free(sched->rings);
+	free(sched->polls);
+	free(sched->faults);
+	free(sched);
+}
+
+static int start(struct ada_sched *sched, const char *path, uint32_t flags, struct ada_error *error)
+{
+	if (atf_sched_writer_open(&sched->writer, path, (uint32_t)sched->cpus, flags))
+		return ada_error_system(error, errno, "%s", path);
+	sched->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sched->polls[sched->cpus] = (struct pollfd){ .fd = sched->wake, .events = POLLIN };
+	if (sched->wake >= 0 && !pthread_create(&sched->thread, NULL, drain_rings, sched))
+		return 0;
+	atf_sched_writer_close(sched->writer);
+	unlink(path);
+	return ada_error_system(error, EAGAIN, "a thread for the scheduling lane");
+}
+
+int ada_sched_open(struct ada_sched **opened, pid_t pid, const char *path, struct ada_error *error)
+{
+	struct ada_sched *sched = calloc(1, sizeof *sched);
+	int cpus = get_nprocs(), status = sched ? 0 : -ENOMEM;
+	uint32_t flags = 0;
+
+	if (sched) {
+		sched->wake = -1;
+		sched->rings = calloc((size_t)cpus, sizeof *sched->rings);
+		sched->polls = calloc((size_t)cpus + 1, sizeof *sched->polls);
+		sched->faults = calloc((size_t)cpus, sizeof *sched->faults);
+		status = sched->rings && sched->polls && sched->faults ? 0 : -ENOMEM;
+	}
+	if (status)
+		ada_error_system(error, -status, "the scheduling lane");
+	if (!status) {
+		sched->cpus = cpus;
+		status = open_rings(sched, pid, &flags);
+		if (status)
+			explain_refusal(error, status);
+	}
+	if (!status)
+		status = start(sched, path, flags, error);
+	if (status && sched)
+		release(sched);
+	else
+		*opened = sched;
+	return status;
+}
+
+void ada_sched_stop(struct ada_sched *sched)
+{
+	if (!sched || sched->stopped)
+		return;
+	sched->stopped = true;
+	atomic_store(&sched->stop, true);
+	eventfd_write(sched->wake, 1);
+	pthread_join(sched->thread, NULL);
+	if (atf_sched_writer_close(sched->writer) && !atomic_load(&sched->failed))
+		atomic_store(&sched->failed, -errno);
+}
+
+struct ada_sched_counts ada_sched_count(const struct ada_sched *sched)
+{
+	return (struct ada_sched_counts){ .events = atomic_load(&sched->events),
+					  .lost = atomic_load(&sched->lost),
+					  .failed = atomic_load(&sched->failed) };
+}
+
+void ada_sched_close(struct ada_sched *sched)
+{
+	if (!sched)
+		return;
+	ada_sched_stop(sched);
+	release(sched);
+}

@@ -1,0 +1,25 @@
+/* The scheduling lane: when threads of the recorded program ran and when not, and their page faults, into sched.atf (abi/sched.h).
+ *
+ *   kernel, per CPU: ring of perf records  --->  thread `sched`: every 50 ms, or when a ring is half full  --->  sched.atf
+ *
+ * The kernel follows all that the program starts. Nobody waits for this thread; where it comes too late, the kernel says how many
+ * records are lost. */
+#ifndef ADA_RECORDER_SCHED_H
+#define ADA_RECORDER_SCHED_H
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/error.h"
+
+struct ada_sched;
+/* Of a process that hasn't executed its program yet; `path`: of the file, which is made. 0, or -errno with a line that says what would
+ * allow it: then there is no lane, and no file. */
+int ada_sched_open(struct ada_sched **sched, pid_t pid, const char *path, struct ada_error *error);
+/* Takes what the rings still hold, and finishes the file. What was written is told until then and from then on alike. NULL is fine. */
+void ada_sched_stop(struct ada_sched *sched);
+struct ada_sched_counts {
+	uint64_t events, lost; /* in the file; records that the kernel dropped */
+	int failed;	       /* -errno: the file could not be written to its end; 0: it could */
+};
+struct ada_sched_counts ada_sched_count(const struct ada_sched *sched);
+void ada_sched_close(struct ada_sched *sched); /* stops it, too. NULL is fine */
+#endif

@@ -1,0 +1,145 @@
+"""--budget: functions that cost too much are let go of while the program runs, and every answer says so; the program doesn't notice. The
+counts are the program's own (program.cc)."""
+import json
+import time
+
+import pytest
+
+from harness import check_recording
+from live import Live
+
+QUICK = 2000                # calls of `quick` in one of `above`
+FLIP_S = 60                 # at most, until a hook went and came back while eight threads never rest
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def trace(ada, build_dir, tmp_path):
+    def one(name, options, words):
+        output = tmp_path / name
+        result = ada.trace(output, [build_dir / "tests/budget/budget_program", *words], *options)
+        assert result.status == 0, result.stderr.decode()
+        session = check_recording(ada, output)
+        process, = session.processes()
+        return session, json.loads((process / "manifest.json").read_text()), result.stdout.decode()
+    return one
+
+
+def ask(ada, session, statement):
+    result = ada("query", "--format=json", session.path, statement)
+    assert result.status == 0, result.stderr.decode()
+    return json.loads(result.stdout)["rows"]
+
+
+def muted(ada, session):
+    return {row["function"] for row in ask(ada, session, "SELECT DISTINCT function FROM mutes")}
+
+
+def completeness(ada, session, *words):
+    return json.loads(ada("report", "--format=json", session.path, *words).stdout)["completeness"]
+
+
+def came_back(session):
+    """Whether a hook was out, and is in again: as the manifest says, also while it is written anew every now and then."""
+    return any(one["toNs"] for manifest in session.glob("pid_*/manifest.json") for one in json.loads(manifest.read_text())["muted"])
+
+
+def check_stress(said):
+    words = said.split()
+    assert words[0] == "wrong" and int(words[1]) == 0, said
+    assert int(words[3]) == int(words[5]) > 0, said
+
+
+@pytest.mark.parametrize("options", [("--debug-flip",), ("--debug-flip", "--detail=off"), ("--debug-flip", "--debug-poison"), ("--budget=1%",)])
+def test_eight_threads_in_hot_code(ada, build_dir, tmp_path, request, options):
+    """With signals, exceptions, jumps and a library that comes and goes beside. However long it takes until hooks went and came back."""
+    least = time.monotonic() + (60 if request.config.getoption("--all-variants") else 1)
+    awaited = "--debug-flip" in options     # a budget may find no moment in which eight threads stop soon enough
+    live = Live(ada, tmp_path / "ada", [build_dir / "tests/budget/budget_program", "stress",
+                                        build_dir / "tests/budget/libada-tests-budget-plugin.so"], "--modules=*plugin*", *options)
+    try:
+        while time.monotonic() < least or awaited and not came_back(live.session):
+            assert time.monotonic() < least + FLIP_S, "no hook went and came back"
+            time.sleep(0.05)
+        check_stress(live.end()[0])
+    finally:
+        live.close()
+    check_recording(ada, tmp_path / "ada")
+    assert came_back(live.session) or not awaited
+
+
+def test_a_dear_function_goes_and_all_answers_say_so(ada, trace):
+    session, manifest, said = trace("ada", ("--budget",), ("calls", 10000, 10**9))
+    assert said == f"sum {10000 * QUICK}\n"
+    assert "quick" in muted(ada, session)
+    counts = {row["function"]: row["calls"] for row in ada.rows("report", session.path)}
+    assert counts["above"] == 10000 and 0 < counts["quick"] < 10000 * QUICK / 2
+    said = completeness(ada, session)["muted"]
+    assert said["functions"] == len(muted(ada, session)) and 0 < said["callsShare"] < 1
+    assert b"muted (about" in ada("report", session.path).stdout
+    assert b"muted for some of the time" in ada("narrate", "--all", session.path).stdout
+    for one in manifest["muted"]:
+        assert manifest["startNs"] <= one["fromNs"] < manifest["endNs"] and one["callsPerSecond"] > 0
+    # The next run begins with what this one has learnt
+    again, second, _ = trace("again", ("--budget",), ("calls", 10000, 10**9))
+    assert "quick" in muted(ada, again)
+
+
+def test_who_costs_less_loses_nothing(ada, trace):
+    session, manifest, _ = trace("ada", ("--budget=10000%",), ("calls", 200, 10**9))
+    assert manifest["muted"] == [] and "muted" not in completeness(ada, session)
+    counts = {row["function"]: row["calls"] for row in ada.rows("report", session.path)}
+    assert counts["quick"] == 200 * QUICK
+
+
+@pytest.mark.parametrize("option", ["--keep=quick", "--trigger=latency=quick>10s"])
+def test_what_is_named_stays(ada, trace, option):
+    session, manifest, _ = trace("ada", ("--budget", "--on-full=block", option), ("calls", 3000, 10**9))
+    assert "quick" not in muted(ada, session)
+    counts = {row["function"]: row["calls"] for row in ada.rows("report", session.path)}
+    assert counts["quick"] == 3000 * QUICK
+
+
+def test_a_rule_above_muted_functions_marks_the_same_calls(ada, trace):
+    marked = {}
+    for name, budget in ("without", ()), ("with", ("--budget",)):
+        session, manifest, _ = trace(name, (*budget, "--on-full=block", "--trigger=latency=above>300ms"), ("calls", 4000, 1000))
+        marked[name] = sum(window["markedCount"] for window in manifest["detail_lane"]["windows"])
+        assert bool(manifest["muted"]) == bool(budget)
+    assert marked["without"] == marked["with"] == 4
+
+
+def test_a_rule_that_comes_brings_back_what_was_muted(ada, build_dir, tmp_path):
+    live = Live(ada, tmp_path / "ada", [build_dir / "tests/budget/budget_program", "serve"], "--budget=1%", "--on-full=block")
+    try:
+        for _ in range(200):
+            live.tell("500\n")
+            status = live.request("status")["providers"][0]["budget"]
+            if status["muted"]:
+                break
+        assert status["muted"] and status["share"] == 0.01
+        assert b"muted" in ada("status", live.session).stdout
+        assert ada("trigger", "add", live.session, "latency=quick>10s").status == 0
+        before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        live.tell("100\n")
+        live.end()
+    finally:
+        live.close()
+    count, = ask(ada, check_recording(ada, tmp_path / "ada"),
+                 f"SELECT COUNT(*) AS calls FROM calls WHERE function = 'quick' AND start_ns >= {before}")
+    assert count["calls"] == 100 * QUICK
+
+
+@pytest.mark.parametrize("text", ["0", "x", "-1%", "5%%", "20000"])
+def test_bad_budgets(ada, tmp_path, text):
+    result = ada.trace(tmp_path / "ada", ["/bin/true"], f"--budget={text}")
+    assert result.status == 125 and b"must be percents" in result.stderr and result.stderr.count(b"\n") == 1
+
+
+def test_a_budget_needs_the_streaming_index(ada, tmp_path):
+    result = ada.trace(tmp_path / "ada", ["/bin/true"], "--budget", "--index-mode=circular")
+    assert result.status == 125 and b"streaming" in result.stderr

@@ -1,0 +1,97 @@
+"""Programs whose call `serve` takes long for one known reason: the headline, SQL's causes and waits name it, and nobody else."""
+import json
+import pathlib
+import subprocess
+
+import pytest
+
+from harness import Session
+
+pytestmark = pytest.mark.traces
+HERE = pathlib.Path(__file__).parent
+RULE = "--trigger=latency=function:serve>200ms@pre=2s,post=10ms"
+# kind, the function that waited, whether the object is known, the culprit's function, the end of its path
+PROGRAMS = {
+    "lock": ("lock", "pthread_mutex_lock", True, "compact", "background > rebuild > compact > usleep"),
+    "rwlock": ("lock", "pthread_rwlock_wrlock", True, "scan", "reader > scan > usleep"),
+    "chain": ("lock", "pthread_mutex_lock", True, "compact", "background > rebuild > compact > usleep"),
+    "retry": ("lock", "pthread_mutex_trylock", True, "compact", "background > rebuild > compact > usleep"),
+    "wakeup": ("condition", "pthread_cond_timedwait", True, "announce", "announcer > announce > pthread_cond_signal"),
+    "child": ("child", "waitpid", False, "run_child", "main > serve > run_child > waitpid"),
+    "input": ("io", "read", True, "load", "main > serve > load > read"),
+    "pause": ("sleep", "usleep", False, "back_off", "main > serve > back_off > usleep"),
+}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("causes")
+    for name in [*PROGRAMS, "ten"]:
+        subprocess.run(["cc", "-g", "-O1", "-o", directory / name, HERE / f"{name}.c", "-pthread"], check=True)
+    return directory
+
+
+@pytest.fixture
+def record(ada, programs, tmp_path):
+    def run(name, mode):
+        result = ada.trace(tmp_path, [programs / name, mode], RULE)
+        assert result.status == 0, result.stderr.decode()
+        return Session(tmp_path).path
+    return run
+
+
+def sql(ada, session, statement):
+    return json.loads(ada("query", "--format=json", session, statement).stdout)["rows"]
+
+
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_cause_is_named(ada, record, name, mode):
+    kind, waited, has_object, culprit, path = PROGRAMS[name]
+    session = record(name, mode)
+    row, = sql(ada, session, "SELECT * FROM causes")
+    assert (row["kind"], row["function"], row["function_waited"]) == (kind, "serve", waited)
+    assert (row["object"] is not None) == has_object and row["share"] > 0.9 and row["duration_ns"] > 200e6
+    assert row["culprit_function"] == culprit and row["culprit_path"].endswith(path)
+    # narrate leads with it, and has the same columns
+    rows = json.loads(ada("narrate", "--format=json", session).stdout)["rows"]
+    headline = next(r for r in rows if r["window"] == 0)
+    assert headline["kind"] == "headline" and headline["cause"] == row
+    assert all(r.get("cause") is None for r in rows if r["kind"] != "headline")
+    for word in ["serve", path] + [waited] * (kind not in ("lock", "condition")) + [row["object"]] * has_object:
+        assert word in headline["text"], word
+    assert "decoy" not in headline["text"]
+    assert headline["text"] in " ".join(ada("narrate", session).stdout.decode().split())
+    evidence = [r for r in rows if r["kind"] == "cause"]
+    assert 1 <= len(evidence) <= 8 and all(r["evidence"] for r in evidence + [headline])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nobody_is_named_without_the_cause(ada, record, name):
+    session = record(name, "control")
+    assert sql(ada, session, "SELECT * FROM causes") == []
+    assert not [r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["kind"] == "headline"]
+
+
+def test_waits_say_who_ended_them(ada, record):
+    session = record("lock", "crowd")
+    wait, = sql(ada, session, "SELECT w.* FROM causes c JOIN waits w ON w.thread = c.thread AND w.index_seq = c.wait_index_seq")
+    row, = sql(ada, session, "SELECT * FROM causes")
+    assert (wait["object"], wait["ended_by_thread"]) == (row["object"], row["culprit_thread"])
+    ended, = sql(ada, session, f"SELECT function FROM events WHERE thread = {wait['ended_by_thread']} AND index_seq = {wait['ended_by_index_seq']}")
+    assert ended["function"] == "pthread_mutex_unlock"
+
+
+def test_ten_windows_fit_on_a_page(ada, programs, tmp_path):
+    """60 lines of 120 columns, the worst first."""
+    rules = [f"--trigger=latency=function:serve_{i}>30ms@pre=4ev,post=4ev" for i in range(10)]
+    result = ada.trace(tmp_path, [programs / "ten"], *rules)
+    assert result.status == 0, result.stderr.decode()
+    session = Session(tmp_path).path
+    lines = ada("narrate", session).stdout.decode().splitlines()
+    assert len(lines) <= 60 and max(map(len, lines)) <= 120
+    headlines = [r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["kind"] == "headline"]
+    took = [r["cause"]["duration_ns"] for r in headlines]
+    assert len(took) == 10 and took == sorted(took, reverse=True)
+    assert {r["cause"]["function"] for r in headlines} == {f"serve_{i}" for i in range(10)}
+    assert all(" ".join(r["text"].split()) in " ".join(" ".join(lines).split()) for r in headlines)

@@ -1,0 +1,112 @@
+"""Programs that hang: `ada mark` gives a window although no event comes any more, narrate says why while the program hangs, and an open
+call lasts until now in every answer."""
+import csv
+import json
+import pathlib
+import subprocess
+import time
+
+import pytest
+from live import Live
+
+pytestmark = pytest.mark.traces
+HERE = pathlib.Path(__file__).parent
+# kind, the function that waits, words of the headline
+HANGS = {
+    "deadlock": ("deadlock", "pthread_mutex_lock", ["serve", "rebuild"]),
+    "lost": ("condition", "pthread_cond_wait", ["announcer > announce"]),
+}
+LIMIT_S = 60
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("hangs")
+    for name in HANGS:
+        subprocess.run(["cc", "-g", "-O1", "-o", directory / name, HERE / f"{name}.c", "-pthread"], check=True)
+    return directory
+
+
+@pytest.fixture
+def hang(ada, programs, tmp_path):
+    """Begins a program, awaits the hang (open calls last until now), and marks it: the recording, once the window is there."""
+    started = []
+
+    def begin(name, mode):
+        rolls = ["--post-roll-sec=0.1"] if mode == "crowd" else []      # its events go on
+        live = Live(ada, tmp_path, [programs / name, mode], *rolls)
+        started.append(live)
+        waits = HANGS[name][1] if mode != "control" else "await_input"
+        threads = 2 if waits == "pthread_mutex_lock" else 1
+        open_for = f"SELECT thread FROM calls WHERE function = '{waits}' AND outcome = 'open' AND duration_ns > 200000000"
+        # a recording that has just begun has files that are still being written, and the answer says so
+        await_(lambda: len(rows(ada, "query", live.session, open_for, status=(0, 125))) == threads)
+        assert ada("mark", live.session).status == 0
+        await_(lambda: any(window["settled"] for window in rows(ada, "windows", live.session)))
+        return live
+    yield begin
+    for live in started:
+        live.close(0)
+
+
+def await_(what):
+    limit = time.monotonic() + LIMIT_S
+    while not what():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+
+
+def rows(ada, *words, status=(0,)):
+    result = ada(words[0], "--format=json", *words[1:])
+    assert result.status in status, result.stderr.decode()
+    return json.loads(result.stdout)["rows"]
+
+
+def of_window(ada, session):
+    """What narrate says first of the window."""
+    return next(row for row in rows(ada, "narrate", session) if row["window"] == 0)
+
+
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+@pytest.mark.parametrize("name", HANGS)
+def test_a_hang_is_told_while_it_lasts(ada, hang, name, mode):
+    kind, waited, words = HANGS[name]
+    session = hang(name, mode).session
+    headline = of_window(ada, session)
+    assert (headline["cause"]["kind"], headline["cause"]["function_waited"]) == (kind, waited)
+    assert headline["cause"]["object"] and "decoy" not in headline["text"]
+    for word in words + ["deadlock"] * (kind == "deadlock"):
+        assert word in headline["text"]
+    assert rows(ada, "query", session, "SELECT kind FROM causes") == [{"kind": kind}]
+
+
+@pytest.mark.parametrize("name", HANGS)
+def test_who_waits_for_input_is_not_said_to_hang(ada, hang, name):
+    assert of_window(ada, hang(name, "control").session)["cause"] is None
+
+
+def test_the_window_of_a_hang_says_why_it_is_short(ada, hang):
+    """Its pre-roll is all that there was: fewer events than were asked for."""
+    window, = rows(ada, "windows", hang("lost", "cause").session)
+    assert window["eventCount"] > 10 and "fewer than the 1000 events" in window["shortReason"]
+    assert "no event came for 1 s" in window["shortReason"]
+    assert 1 <= window["postRollSec"] < 30
+
+
+def test_an_open_call_lasts_until_now(ada, hang, tmp_path):
+    """Each answer is asked for later than the one before, and the call has lasted for so much longer."""
+    session = hang("lost", "cause").session
+    took = [row["duration_ns"] for row in rows(ada, "query", session, "SELECT duration_ns FROM calls WHERE function = 'serve'")]
+    took += [row["total_ns"] for row in rows(ada, "query", session, "SELECT total_ns FROM fn_stats WHERE function = 'serve'")]
+    took += [row["total_ns"] for row in rows(ada, "report", session) if row["function"] == "serve"]
+    took += [of_window(ada, session)["cause"]["duration_ns"]]
+    output = tmp_path / "calls.csv"
+    assert ada("export", session, "--format=csv", f"--output={output}").status == 0
+    with output.open(newline="") as file:
+        took += [int(row["duration_ns"]) for row in csv.DictReader(file) if row["function"] == "serve"]
+    chrome = tmp_path / "calls.json"
+    assert ada("export", session, "--format=chrome", f"--output={chrome}").status == 0
+    took += [round(event["dur"] * 1000) for event in json.loads(chrome.read_text())["traceEvents"] if event.get("name") == "serve"]
+    assert len(took) == 6 and took[0] > 10**9
+    # the wait is innermost: the headline is about pthread_cond_wait's own time, in serve
+    assert took == sorted(took), took

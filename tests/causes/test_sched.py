@@ -1,0 +1,200 @@
+"""The scheduling lane: when threads ran and when not, held against an independent reading of sched.atf; and what becomes of it where the
+kernel forbids it, or the recorder dies."""
+import json
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import time
+
+import pytest
+from harness import Session
+from live import Live
+
+pytestmark = pytest.mark.traces
+HERE = pathlib.Path(__file__).parent
+OFF, PREEMPTED, ON, FAULT, LOST = range(1, 6)
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("sched")
+    for name in ["work", "preempt", "fault"]:
+        subprocess.run(["cc", "-g", "-O1", "-D_GNU_SOURCE", "-o", directory / name, HERE / f"{name}.c", "-pthread"], check=True)
+    return directory
+
+
+@pytest.fixture
+def work(programs):
+    return programs / "work"
+
+
+def rows(ada, session, statement):
+    result = ada("query", "--format=json", session, statement)
+    assert result.status == 0, result.stderr.decode()
+    return json.loads(result.stdout)["rows"]
+
+
+def said(session):
+    return json.loads((session / "session.json").read_text())["sched"]
+
+
+def records(session):
+    """(ns, count, tid, pid, other, kind, cpu), of a finished file."""
+    data = (session / "sched.atf").read_bytes()
+    assert data[:4] == b"ATS2" and data[-64:-60] == b"2STA"
+    count, = struct.unpack_from("<Q", data, 40)
+    assert len(data) == 128 + 32 * count
+    return [struct.unpack_from("<QQIIIHH", data, 64 + 32 * i) for i in range(count)]
+
+
+def off_between(records, tid, start, end):
+    off, since = 0, None
+    for ns, _, of, _, _, kind, _ in records:
+        if of != tid or kind not in (OFF, PREEMPTED, ON):
+            continue
+        if kind != ON:
+            since = ns
+        elif since is not None:
+            off += max(0, min(ns, end) - max(since, start))
+            since = None
+    return off + (max(0, end - max(since, start)) if since is not None else 0)
+
+
+@pytest.fixture
+def record(ada, programs, tmp_path):
+    def run(name, *words):
+        result = ada.trace(tmp_path, [programs / name, *words], "--trigger=latency=function:serve>200ms@pre=2s,post=10ms")
+        assert result.status == 0, result.stderr.decode()
+        session = Session(tmp_path).path
+        if not said(session)["recorded"]:
+            pytest.skip(f"this kernel tells nothing of switches: {said(session)['reason']}")
+        return session
+    return run
+
+
+@pytest.fixture
+def recorded(record):
+    return record("work")
+
+
+def test_time_on_and_off_the_cpu(ada, recorded):
+    calls = {row["function"]: row for row in rows(ada, recorded, "SELECT *, tid, on_cpu_ns, off_cpu_ns FROM calls")}
+    assert 20e6 < calls["spin"]["on_cpu_ns"] < 45e6         # the kernel accounts some of the switches themselves to it
+    assert calls["nap"]["off_cpu_ns"] >= 49e6
+    assert calls["serve"]["off_cpu_ns"] >= calls["spin"]["off_cpu_ns"] + calls["nap"]["off_cpu_ns"]
+    assert all(row["on_cpu_ns"] + row["off_cpu_ns"] == row["duration_ns"] for row in calls.values())
+
+
+def test_columns_say_what_the_file_says(ada, recorded):
+    all_records = records(recorded)
+    assert said(recorded) == {"recorded": True, "reason": None, "events": len(all_records), "lost": 0}
+    assert [r[0] for r in all_records] == sorted(r[0] for r in all_records)
+    for row in rows(ada, recorded, "SELECT tid, start_ns, end_ns, off_cpu_ns FROM calls"):
+        assert row["off_cpu_ns"] == off_between(all_records, row["tid"], row["start_ns"], row["end_ns"])
+    kinds = {OFF: "off", PREEMPTED: "preempted", ON: "on", FAULT: "fault", LOST: "lost"}
+    table = rows(ada, recorded, "SELECT *, pid FROM switches")
+    assert [(r["timestamp_ns"], r["count"], r["tid"], r["pid"], r["other_tid"] or 0, r["kind"], r["cpu"]) for r in table] == [
+        (ns, count, tid, pid, other, kinds[kind], cpu) for ns, count, tid, pid, other, kind, cpu in all_records]
+    middle = table[len(table) // 2]["timestamp_ns"]
+    part, = rows(ada, recorded, f"SELECT count(*) AS n FROM switches WHERE timestamp_ns >= {middle}")
+    assert part["n"] == sum(row["timestamp_ns"] >= middle for row in table)
+    assert ada("verify", recorded).status == 0
+
+
+def test_who_had_the_processor_is_named(ada, record):
+    """Seven neighbours on one CPU, which may be others' too: then nobody is blamed."""
+    session = record("preempt", "cause")
+    row, = rows(ada, session, "SELECT *, spells FROM causes")
+    call, = rows(ada, session, "SELECT tid, start_ns, end_ns, on_cpu_ns, off_cpu_ns FROM calls WHERE function = 'serve'")
+    assert (row["kind"], row["function"]) == ("preempted", "serve") and row["share"] > 0.3
+    assert call["off_cpu_ns"] > call["on_cpu_ns"]
+    named, since = [0, 0], None
+    for ns, _, tid, _, other, kind, _ in records(session):
+        if tid == call["tid"] and kind in (OFF, PREEMPTED, ON) and call["start_ns"] <= ns < call["end_ns"]:
+            if since and kind == ON:
+                named[since[1] != 0] += ns - since[0]
+            since = (ns, other) if kind == PREEMPTED else None
+    text = next(r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["window"] == 0)["text"]
+    if row["culprit_thread"] is not None:
+        assert row["culprit_function"] == "neighbour" and "neighbour_thread > neighbour" in text
+    elif named[False] > 4 * named[True]:
+        assert row["culprit_thread"] is None and "no thread of this process" in text
+
+
+def test_nobody_is_named_without_neighbours(ada, record):
+    assert all(row["culprit_thread"] is None for row in rows(ada, record("preempt", "control"), "SELECT * FROM causes"))
+
+
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+def test_page_faults_are_named(ada, record, mode):
+    session = record("fault", mode)
+    row, = rows(ada, session, "SELECT * FROM causes")
+    call, = rows(ada, session, "SELECT on_cpu_ns, off_cpu_ns FROM calls WHERE function = 'serve'")
+    if row["kind"] == "preempted":      # the machine was busier than the program
+        assert call["off_cpu_ns"] > call["on_cpu_ns"] / 2 and row["culprit_thread"] is None
+        return
+    faults, = rows(ada, session, "SELECT sum(count) AS n FROM switches WHERE kind = 'fault'")
+    if row["kind"] == "cpu" and call["on_cpu_ns"] > 2000 * faults["n"]:     # a host that takes memory back: its faults take long
+        return
+    assert (row["kind"], row["function_waited"], row["culprit_function"]) == ("fault", "memset", "touch")
+    text = next(r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["window"] == 0)["text"]
+    assert " page faults" in text
+
+
+def test_no_faults_are_named_of_memory_that_was_used(ada, record):
+    assert rows(ada, record("fault", "control"), "SELECT * FROM causes WHERE kind = 'fault'") == []
+
+
+def test_damage_is_found(ada, recorded):
+    path = recorded / "sched.atf"
+    data = bytearray(path.read_bytes())
+    data[64 + 16] ^= 1
+    path.write_bytes(data)
+    result = ada("verify", recorded)
+    assert result.status == 1 and b"sched.atf" in result.stdout
+    path.unlink()
+    assert ada("verify", recorded).status == 1
+
+
+def test_off_is_off(ada, work, tmp_path):
+    assert ada.trace(tmp_path, [work], "--sched=off").status == 0
+    session = Session(tmp_path).path
+    assert not (session / "sched.atf").exists()
+    assert said(session) == {"recorded": False, "reason": None, "events": 0, "lost": 0}
+    assert all(row["on_cpu_ns"] is None and row["off_cpu_ns"] is None for row in rows(ada, session, "SELECT on_cpu_ns, off_cpu_ns FROM calls"))
+    assert rows(ada, session, "SELECT * FROM switches") == [] and ada("verify", session).status == 0
+
+
+def test_a_kernel_that_forbids_it(ada, work, tmp_path):
+    """Said once; all else is recorded."""
+    library = tmp_path / "forbid.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, HERE / "forbid.c"], check=True)
+    command = [ada.path, "trace", f"--output={tmp_path / 'out'}", work]
+    result = subprocess.run(list(map(str, command)), env=os.environ | {"LD_PRELOAD": str(library)}, capture_output=True, text=True)
+    assert result.returncode == 0
+    assert result.stderr.count("no facts of the scheduler") == 1 and "perf_event_open is forbidden" in result.stderr
+    session = Session(tmp_path / "out").path
+    assert not (session / "sched.atf").exists() and "forbidden" in said(session)["reason"]
+    assert rows(ada, session, "SELECT function FROM calls WHERE function = 'serve'")
+
+
+def test_the_recorder_dies(ada, work, tmp_path):
+    live = Live(ada, tmp_path, [work, "live"])
+    path = live.session / "sched.atf"
+    try:
+        limit = time.monotonic() + 20
+        while said(live.session)["recorded"] and not (path.exists() and path.stat().st_size > 64 + 32 * 10):
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+        if not path.exists():
+            pytest.skip("this kernel tells nothing of switches")
+        live.process.send_signal(signal.SIGKILL)
+        live.process.stdin.close()
+        live.process.wait()
+        assert ada("recover", live.session, timeout=60).status == 0
+        assert len(records(live.session)) > 10
+        assert ada("verify", live.session).status == 0
+    finally:
+        live.close(0)

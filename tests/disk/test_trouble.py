@@ -1,0 +1,239 @@
+"""A disk that fails, is full or read-only while events are written: the program never notices, recording goes on in memory as long as the
+buffer holds, and what was written is sound."""
+import contextlib
+import errno
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+from harness import Session, check_recording
+
+CALLS = 3000
+
+
+class Steps:
+    """A recording of disk_program, step by step."""
+
+    def __init__(self, ada, build_dir, place, options, environment, output):
+        program = build_dir / "tests" / "disk" / "disk_program"
+        self.errors, self.calls, self.marks, self.output = place / "stderr", 0, 0, output
+        command = [ada.path, "trace", f"--output={output}", "--functions=counted_*", "--no-libcalls", *options, "--", program]
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.errors.open("w"), text=True, env={**os.environ, **environment})
+
+    def step(self, calls=CALLS, marks=0):
+        self.process.stdin.write(f"{calls} {marks}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "done\n"
+        self.calls, self.marks = self.calls + calls, self.marks + marks
+
+    def wait_for(self, text):
+        deadline = time.monotonic() + 30
+        while text not in self.errors.read_text():
+            assert time.monotonic() < deadline, f"no {text!r} in: {self.errors.read_text()}"
+            assert self.process.poll() is None, self.errors.read_text()
+            time.sleep(0.01)
+
+    def end(self):
+        """The program ends as it would without ada, and soon. The session and its manifest."""
+        self.process.stdin.close()
+        assert self.process.wait(20) == 7
+        session = Session(self.output)
+        manifest, = session.manifests().values()
+        return session, manifest
+
+
+@pytest.fixture
+def steps(ada, build_dir, tmp_path):
+    started = []
+
+    def start(*options, output=tmp_path / "out", **environment):
+        started.append(Steps(ada, build_dir, tmp_path, options, environment, output))
+        return started[-1]
+    yield start
+    for one in started:
+        one.process.kill()
+        one.process.wait()
+
+
+@pytest.fixture
+def fault(build_dir, tmp_path):
+    """fault(NAME, RING): what makes the recorder's writes fail with that errno, and the file that switches the fault on."""
+    library, file = build_dir / "tests" / "disk" / "libdisk_fault.so", tmp_path / "fault"
+
+    def make(name, ring="yes"):
+        return {"LD_PRELOAD": str(library), "DISK_FAULT": str(getattr(errno, name)), "DISK_FAULT_WHILE": str(file),
+                "DISK_FAULT_RING": ring}, file
+    return make
+
+
+@pytest.fixture
+def small_disk(tmp_path, need):
+    """small_disk(SIZE): a tmpfs of its own."""
+    place = tmp_path / "disk"
+
+    def mount(size):
+        place.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0777", "tmpfs", place]
+        need(os.geteuid() == 0 and not subprocess.run(command, capture_output=True).returncode, "root and mount(2)")
+        return place
+    yield mount
+    if place.exists():
+        subprocess.run(["umount", "-l", place], check=False)
+
+
+def check_all_is_there(ada, steps, manifest):
+    lane, disk = manifest["index_lane"], manifest["recording"]["disk"]
+    assert lane["lost"] == 0 and lane["event_count"] == 2 * (steps.calls + steps.marks)
+    assert manifest["recording"]["state"] == "complete"
+    assert disk["firstNs"] <= disk["sinceNs"] < disk["untilNs"] <= manifest["endNs"] + 3 * 10**9 and disk["stoppedNs"] is None
+    check_recording(ada, steps.output)
+
+
+@pytest.mark.parametrize("name,ring,pack", [("ENOSPC", "yes", "never"), ("EIO", "yes", "never"), ("EIO", "no", "never"),
+                                            ("EDQUOT", "no", "auto"), ("EROFS", "no", "auto"), ("ENOSPC", "yes", "always"),
+                                            ("EIO", "no", "always")])
+def test_trouble_that_passes(ada, steps, fault, name, ring, pack):
+    """From the first block that fails until the disk takes data again all is in memory, and then in the files."""
+    environment, file = fault(name, ring)
+    run = steps(f"--pack={pack}", **environment)
+    run.step(100000)
+    file.touch()
+    run.step(200000)
+    run.wait_for("goes on in memory")
+    run.step()
+    run.step()
+    file.unlink()
+    run.wait_for("written again")
+    run.step()
+    _, manifest = run.end()
+    check_all_is_there(ada, run, manifest)
+    assert os.strerror(getattr(errno, name)) == manifest["recording"]["disk"]["reason"]
+
+
+def test_it_begins_with_trouble(ada, steps, fault):
+    """Not even the files could be made."""
+    environment, file = fault("EROFS", "no")
+    file.touch()
+    run = steps(**environment)
+    run.step()
+    run.wait_for("goes on in memory")
+    file.unlink()
+    run.step()
+    check_all_is_there(ada, run, run.end()[1])
+
+
+@pytest.mark.parametrize("pack", ["always", "never"])
+def test_segments_roll_in_trouble(ada, steps, fault, pack):
+    """Also where a file should end, and the next one begin."""
+    environment, file = fault("ENOSPC")
+    run = steps("--segment-size=1M", f"--pack={pack}", **environment)
+    run.step(10000)
+    file.touch()
+    run.step(100000)
+    run.wait_for("goes on in memory")
+    file.unlink()
+    run.step(100000)
+    check_all_is_there(ada, run, run.end()[1])
+
+
+def test_windows_wait_for_the_disk(ada, steps, fault):
+    environment, file = fault("EIO", "no")
+    run = steps("--trigger=symbol=counted_mark@pre=1000ev,post=1000ev", **environment)
+    run.step()
+    file.touch()
+    run.step(CALLS, 1)
+    run.wait_for("goes on in memory")
+    run.step()
+    file.unlink()
+    run.wait_for("written again")
+    session, manifest = run.end()
+    check_all_is_there(ada, run, manifest)
+    window, = manifest["detail_lane"]["windows"]
+    assert window["shortReason"] is None and window["eventCount"] >= 1000
+
+
+def check_stopped(ada, session, manifest, name):
+    recording = manifest["recording"]
+    assert recording["state"] == "failed" and os.strerror(getattr(errno, name)) in recording["reason"], recording
+    assert recording["disk"]["untilNs"] is None and manifest["finalized"]
+    result = ada("verify", "--format=json", session.path)
+    answer = json.loads(result.stdout)
+    # A disk that takes nothing at all takes no footer either: such a file is as a crash leaves it.
+    wrong = [row for row in answer["rows"] if not row["ok"] and "no footer" not in row["message"]]
+    assert not wrong, wrong
+    assert sum(book["event_count"] for book in answer["books"]) == manifest["index_lane"]["event_count"]
+    return sum(book["captured"] for book in answer["books"])
+
+
+@pytest.mark.parametrize("name,ring", [("EIO", "no"), ("ENOSPC", "yes")])
+@pytest.mark.parametrize("full,pack", [("drop", "never"), ("block", "never"), ("drop", "always")])
+def test_trouble_that_lasts(ada, steps, fault, name, ring, full, pack):
+    """The buffer is used up, then recording stops, and the program doesn't wait for the disk."""
+    environment, file = fault(name, ring)
+    run = steps("--index-buffer=1M", f"--on-full={full}", f"--pack={pack}", **environment)
+    run.step()
+    file.touch()
+    began = time.monotonic()
+    for _ in range(20):
+        run.step(100000)
+    run.wait_for("recording ends")
+    assert time.monotonic() - began < 20
+    run.step()
+    session, manifest = run.end()
+    captured = check_stopped(ada, session, manifest, name)
+    assert 2 * CALLS <= captured <= 2 * run.calls
+    assert manifest["startNs"] < manifest["recording"]["disk"]["stoppedNs"] <= manifest["endNs"]
+
+
+def test_the_disk_recovers_behind_the_stop(ada, steps, fault):
+    """What was in memory when recording stopped is written all the same."""
+    environment, file = fault("EIO", "no")
+    run = steps("--index-buffer=1M", **environment)
+    file.touch()
+    for _ in range(20):
+        run.step(100000)
+    run.wait_for("recording ends")
+    file.unlink()
+    run.wait_for("written again")
+    session, manifest = run.end()
+    recording, lane = manifest["recording"], manifest["index_lane"]
+    assert recording["state"] == "failed" and recording["disk"]["untilNs"] > recording["disk"]["stoppedNs"]
+    assert lane["event_count"] * 32 > 700 << 10, "the buffer as it was"
+    assert ada("verify", session.path).status == 0
+
+
+@pytest.mark.parametrize("pack", ["always", "never"])
+def test_the_program_ends_in_trouble(ada, steps, fault, pack):
+    """The end waits a moment for the disk, not for long, and counts what is in no file."""
+    environment, file = fault("EIO", "no")
+    run = steps(f"--pack={pack}", **environment)
+    run.step(100000)
+    file.touch()
+    run.step()
+    run.wait_for("goes on in memory")
+    session, manifest = run.end()
+    assert check_stopped(ada, session, manifest, "EIO") == 2 * run.calls
+    assert manifest["index_lane"]["lost"] > 0
+
+
+@pytest.mark.parametrize("pack", ["always", "never"])
+def test_a_full_disk_that_gets_room(ada, steps, small_disk, pack):
+    """A real one."""
+    disk = small_disk("4M")
+    run = steps(f"--pack={pack}", output=disk / "out")
+    run.step()
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+    run.step(20000)
+    run.wait_for("goes on in memory")
+    run.step()
+    filler.unlink()
+    run.wait_for("written again")
+    run.step()
+    check_all_is_there(ada, run, run.end()[1])

@@ -1,0 +1,41 @@
+"""Who types the first thing that comes to mind is told the next."""
+import shutil
+
+import pytest
+
+from harness import run
+
+
+def test_ada_alone_says_how_to_begin(ada):
+    result = ada()
+    assert result.status == 125 and b"`ada trace ./PROGRAM`" in result.stderr
+
+
+def test_trace_alone_shows_a_command(ada):
+    result = ada("trace")
+    assert result.status == 125 and b"such as `ada trace ls -l`" in result.stderr and result.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("typed, told", [("./worsd", "did you mean words there?"), ("./missing", "`ls ./` lists what is there"),
+                                         ("words", "did you mean ./words?"), ("nowhere-to-be-found", "give the path to it")])
+def test_a_missing_program_has_a_neighbour_perhaps(ada, tmp_path, typed, told):
+    shutil.copy("/bin/true", tmp_path / "words")
+    result = run([ada.path, "trace", typed], cwd=tmp_path)
+    assert result.status == 127 and told in result.stderr.decode() and result.stderr.count(b"\n") == 1
+    assert not (tmp_path / "ada_traces").exists()
+
+
+def test_no_session_names_the_command_that_makes_one(ada, tmp_path):
+    for command in ("dump", "report", "info", "narrate", "view"):
+        result = run([ada.path, command], cwd=tmp_path)
+        assert result.status == 125 and b"`ada trace PROGRAM`" in result.stderr and result.stderr.count(b"\n") == 1
+
+
+@pytest.mark.traces
+def test_a_recording_names_what_says_most_about_it(ada, tmp_path):
+    plain = run([ada.path, "trace", "/bin/true"], cwd=tmp_path).stderr.decode().splitlines()
+    assert plain[-1] == "ada: `ada report` says where the time went, `ada view` shows it"
+    marked = run([ada.path, "trace", "--output=there", "--trigger=exit", "/bin/false"], cwd=tmp_path).stderr.decode().splitlines()
+    named = marked[-1].split("`")
+    assert named[1].startswith("ada narrate /" if " window" in marked[0] else "ada report /"), marked
+    assert run([ada.path, *named[1].split()[1:]], cwd=tmp_path).status == 0

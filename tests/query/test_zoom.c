@@ -1,0 +1,288 @@
+/* Pictures of random sessions, against the list of the calls that the generator made. */
+#include <stdlib.h>
+#include "fixture.h"
+#include "query/calls/stack.h"
+#include "query/zoom/zoom.h"
+#include "synth_random.h"
+
+#define DEPTHS 4096u
+
+static uint64_t seed;
+
+static uint64_t some(uint64_t below)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (seed >> 20) % below;
+}
+
+static uint32_t depth_of(const struct known *known, const struct known_call *call)
+{
+	uint32_t depth = 0;
+
+	for (; call->parent != KNOWN_NONE; call = &known->calls.items[call->parent])
+		depth++;
+	return depth;
+}
+
+static uint32_t column_of(const struct ada_zoom_view *view, uint64_t ns)
+{
+	return (uint32_t)((unsigned __int128)(ns - view->from_ns) * view->columns / (view->to_ns - view->from_ns));
+}
+
+struct sums {
+	uint64_t calls, busy_ns, longest_ns;
+};
+
+static const struct ada_zoom_cell *cell_of(const struct ada_zoom_picture *picture, uint32_t depth, uint32_t column)
+{
+	assert_true(depth < picture->depths);
+	return &picture->cells[(size_t)depth * picture->view.columns + column];
+}
+
+/* What is drawn is what was called: all counts, each call of a column or more, the longest of each depth. */
+static void check_picture(const struct ada_zoom_picture *picture, const struct known *known, uint32_t thread)
+{
+	const struct ada_zoom_view *view = &picture->view;
+	uint64_t column_ns = (view->to_ns - view->from_ns + view->columns - 1) / view->columns;
+	struct sums wanted[64] = {}, drawn[64] = {};
+	size_t before = 0;
+
+	for (size_t i = 0; i < known->calls.count; i++) {
+		const struct known_call *call = &known->calls.items[i];
+		uint64_t duration_ns = call->end_ns - call->start_ns;
+		uint32_t depth = depth_of(known, call);
+
+		if (call->thread != thread || depth >= 64)
+			continue;
+		before += call->start_ns < view->from_ns && call->end_ns >= view->from_ns;
+		if (call->start_ns < view->from_ns || call->start_ns >= view->to_ns)
+			continue;
+		wanted[depth].calls++;
+		wanted[depth].busy_ns += duration_ns;
+		if (duration_ns > wanted[depth].longest_ns)
+			wanted[depth].longest_ns = duration_ns;
+		if (duration_ns > column_ns) {
+			const struct ada_zoom_cell *cell = cell_of(picture, depth, column_of(view, call->start_ns));
+
+			assert_int_equal(cell->start_ns, call->start_ns);
+			assert_int_equal(cell->duration_ns, duration_ns);
+		}
+	}
+	for (uint32_t depth = 0; depth < picture->depths && depth < 64; depth++)
+		for (uint32_t column = 0; column < view->columns; column++) {
+			const struct ada_zoom_cell *cell = cell_of(picture, depth, column);
+
+			drawn[depth].calls += cell->calls;
+			drawn[depth].busy_ns += cell->busy_ns;
+			if (cell->calls && cell->duration_ns > drawn[depth].longest_ns)
+				drawn[depth].longest_ns = cell->duration_ns;
+		}
+	assert_memory_equal(wanted, drawn, sizeof wanted);
+	assert_int_equal(picture->before.count, before);
+}
+
+/* A range that is so short that its leaves are read: each column's longest call and count. */
+static void check_columns(const struct ada_zoom_picture *picture, const struct known *known, uint32_t thread)
+{
+	const struct ada_zoom_view *view = &picture->view;
+	struct sums *wanted = calloc(64 * (size_t)view->columns, sizeof *wanted);
+
+	for (size_t i = 0; i < known->calls.count; i++) {
+		const struct known_call *call = &known->calls.items[i];
+		uint32_t depth = depth_of(known, call);
+		struct sums *sums;
+
+		if (call->thread != thread || depth >= 64 || call->start_ns < view->from_ns || call->start_ns >= view->to_ns)
+			continue;
+		sums = &wanted[(size_t)depth * view->columns + column_of(view, call->start_ns)];
+		sums->calls++;
+		sums->busy_ns += call->end_ns - call->start_ns;
+		if (call->end_ns - call->start_ns > sums->longest_ns)
+			sums->longest_ns = call->end_ns - call->start_ns;
+	}
+	for (uint32_t depth = 0; depth < picture->depths && depth < 64; depth++)
+		for (uint32_t column = 0; column < view->columns; column++) {
+			const struct ada_zoom_cell *cell = cell_of(picture, depth, column);
+			const struct sums *sums = &wanted[(size_t)depth * view->columns + column];
+
+			assert_int_equal(cell->calls, sums->calls);
+			assert_int_equal(cell->busy_ns, sums->busy_ns);
+			assert_int_equal(cell->duration_ns, sums->longest_ns);
+		}
+	free(wanted);
+}
+
+static void check_views(const struct ada_zoom *zoom, const struct known *known, uint32_t thread)
+{
+	const struct ada_thread *events = zoom->threads[thread].thread;
+	uint64_t first_ns = atf_thread_get(events->events, 0)->timestamp_ns, span_ns;
+
+	span_ns = atf_thread_get(events->events, events->count - 1)->timestamp_ns + 1 - first_ns;
+	for (unsigned int i = 0; i < 25; i++) {
+		uint64_t length_ns = 1 + some(i % 5 ? span_ns : span_ns / 200 + 1), at_ns = first_ns + some(span_ns);
+		struct ada_zoom_view view = { i ? at_ns : first_ns - 5, i ? at_ns + length_ns : first_ns + span_ns, 1 + (uint32_t)some(600),
+					      DEPTHS };
+		struct ada_zoom_picture picture;
+		uint64_t events_in;
+
+		assert_int_equal(ada_zoom_draw(&picture, &zoom->threads[thread], &view), 0);
+		assert_false(picture.cut);
+		check_picture(&picture, known, thread);
+		events_in = atf_thread_lower_bound(events->events, view.to_ns) - atf_thread_lower_bound(events->events, view.from_ns);
+		/* No leaf lies in it whole. */
+		if (events_in < ADA_ZOOM_LEAF)
+			check_columns(&picture, known, thread);
+		ada_zoom_picture_free(&picture);
+	}
+}
+
+/* Columns with a function, its neighbours, and the path to a call. */
+static void check_places(const struct ada_zoom *zoom, uint32_t number)
+{
+	const struct ada_zoom_thread *thread = &zoom->threads[number];
+	uint64_t count = thread->thread->count, at = some(count), wanted[2] = { UINT64_MAX, UINT64_MAX }, first, found = UINT64_MAX;
+	const struct ada_event *event;
+	struct ada_zoom_view view = { 0, UINT64_MAX / 2, 50, DEPTHS };
+	struct ada_stack stack;
+	ada_zoom_path path = {};
+	bool columns[50] = {};
+
+	while ((event = atf_thread_get(thread->thread->events, at))->event_kind != ADA_EVENT_CALL)
+		at--;
+	for (uint64_t i = 0; i < count; i++) {
+		const struct ada_event *other = atf_thread_get(thread->thread->events, i);
+
+		if (other->event_kind != ADA_EVENT_CALL || other->function_id != event->function_id)
+			continue;
+		found = found == UINT64_MAX ? i : found;
+		if (i < at)
+			wanted[0] = i;
+		else if (i > at && wanted[1] == UINT64_MAX)
+			wanted[1] = i;
+	}
+	assert_int_equal(ada_zoom_seek(thread, at, event->function_id, true), wanted[0]);
+	assert_int_equal(ada_zoom_seek(thread, at, event->function_id, false), wanted[1]);
+	view.from_ns = atf_thread_get(thread->thread->events, 0)->timestamp_ns;
+	view.to_ns = atf_thread_get(thread->thread->events, count - 1)->timestamp_ns + 1;
+	assert_int_equal(ada_zoom_find(columns, &first, thread, &view, &event->function_id, 1), 0);
+	assert_int_equal(first, found);
+	for (uint64_t i = 0; i < count; i++) {
+		const struct ada_event *other = atf_thread_get(thread->thread->events, i);
+
+		if (other->event_kind == ADA_EVENT_CALL && other->function_id == event->function_id)
+			assert_true(columns[column_of(&view, other->timestamp_ns)]);
+	}
+	assert_int_equal(ada_zoom_path_at(&path, thread, at), 0);
+	assert_int_equal(ada_stack_at(&stack, thread->thread, at), 0);
+	assert_int_equal(path.count, stack.frames.count + 1);
+	for (size_t i = 0; i < stack.frames.count; i++)
+		assert_int_equal(path.items[i].position, stack.frames.items[i].position);
+	assert_int_equal(path.items[path.count - 1].position, at);
+	assert_int_equal(ada_zoom_path_at(&path, thread, count), -ENOENT);
+	ada_stack_close(&stack);
+	ada_array_free(&path);
+}
+
+static void test_random_sessions(void **state)
+{
+	for (uint64_t number = 1; number <= 8; number++) {
+		struct fixture *fixture;
+		struct known *known;
+		struct ada_zoom zoom;
+
+		seed = number;
+		fixture_setup(state);
+		fixture = *state;
+		known = synth_random(fixture->synth, number, 1 + (uint32_t)number % 3, number * number * 600);
+		fixture_open(fixture, true, NULL, NULL, NULL); /* else open calls last until the last event */
+		assert_int_equal(ada_zoom_open(&zoom, fixture->session), 0);
+		assert_int_equal(ada_zoom_build(&zoom, 2), 0);
+		assert_int_equal(zoom.done, zoom.total);
+		for (uint32_t i = 0; i < known->threads; i++) {
+			check_views(&zoom, known, i);
+			for (unsigned int j = 0; j < 10; j++)
+				check_places(&zoom, i);
+		}
+		ada_zoom_close(&zoom);
+		known_free(known);
+		fixture_teardown(state);
+	}
+}
+
+/* One call among a million that is a hundred times longer is in every picture that holds it. */
+static void test_a_rare_spike_is_drawn(void **state)
+{
+	static const char *const names[] = { "main", "leaf" };
+	struct fixture *fixture = *state;
+	struct synth_thread *thread = fixture_thread(fixture, names, 2);
+	struct ada_zoom zoom;
+	uint64_t spike_ns = 0;
+
+	synth_call(thread, 0);
+	for (unsigned int i = 0; i < 300000; i++) {
+		if (i == 123456)
+			spike_ns = SYNTH_START_NS + 123456 * 20ull;
+		synth_leaf(thread, 1, i == 123456 ? 2000 : 10);
+		synth_pass(thread, 10);
+	}
+	synth_return(thread);
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	assert_int_equal(ada_zoom_open(&zoom, fixture->session), 0);
+	assert_int_equal(ada_zoom_build(&zoom, 1), 0);
+	for (uint32_t columns = 1; columns < 2000; columns = columns * 3 + 1) {
+		struct ada_zoom_view view = { SYNTH_START_NS, SYNTH_START_NS + 300000 * 20ull + 3000, columns, 8 };
+		struct ada_zoom_picture picture;
+		unsigned int spikes = 0;
+
+		assert_int_equal(ada_zoom_draw(&picture, &zoom.threads[0], &view), 0);
+		for (uint32_t i = 0; i < columns; i++)
+			spikes += cell_of(&picture, 1, i)->duration_ns == 2000 && cell_of(&picture, 1, i)->start_ns == spike_ns;
+		assert_int_equal(spikes, 1);
+		ada_zoom_picture_free(&picture);
+	}
+	ada_zoom_close(&zoom);
+}
+
+/* Losses are told, and calls whose end they took count without a length. Calls of another stack end where they end. */
+static void test_losses(void **state)
+{
+	static const char *const names[] = { "main", "leaf" };
+	struct fixture *fixture = *state;
+	struct synth_thread *thread = fixture_thread(fixture, names, 2);
+	struct ada_zoom_view view = { SYNTH_START_NS, SYNTH_START_NS + 1000, 10, 8 };
+	struct ada_zoom_picture picture;
+	struct ada_zoom zoom;
+
+	synth_call(thread, 0);
+	synth_pass(thread, 100);
+	synth_call(thread, 1);
+	synth_pass(thread, 100);
+	synth_lost(thread, 7, 1);
+	synth_pass(thread, 300);
+	synth_leaf(thread, 1, 50);
+	synth_return(thread);
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	assert_int_equal(ada_zoom_open(&zoom, fixture->session), 0);
+	assert_int_equal(ada_zoom_build(&zoom, 1), 0);
+	assert_int_equal(zoom.threads[0].losses.count, 1);
+	assert_int_equal(zoom.threads[0].losses.items[0].from_ns, SYNTH_START_NS + 100);
+	assert_int_equal(zoom.threads[0].losses.items[0].to_ns, SYNTH_START_NS + 500);
+	assert_int_equal(zoom.threads[0].losses.items[0].events, 7);
+	assert_int_equal(ada_zoom_draw(&picture, &zoom.threads[0], &view), 0);
+	assert_int_equal(cell_of(&picture, 1, 1)->calls, 1);
+	assert_true(cell_of(&picture, 1, 1)->position == UINT64_MAX);
+	assert_int_equal(cell_of(&picture, 1, 5)->duration_ns, 50);
+	ada_zoom_picture_free(&picture);
+	ada_zoom_close(&zoom);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_random_sessions),
+		FIXTURE_TEST(test_a_rare_spike_is_drawn),
+		FIXTURE_TEST(test_losses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+/* Which hooks a budget leaves in: made-up programs, of which each function makes its calls per ns of the program's own time, whatever else
+ * is recorded; looked at every 100 ms. */
+#include "../test.h"
+
+#include "recorder/budget/decide.h"
+
+#define LOOK_NS 100000000ull
+#define SECOND (1000000000ull / LOOK_NS)
+#define EVENT_NS 20.0
+#define FUNCTIONS 100u
+
+struct world {
+	struct ada_decider decider;
+	struct ada_budget_function functions[FUNCTIONS];
+	double shares[FUNCTIONS]; /* what each costs while its hook is in */
+	size_t count;
+	uint64_t now_ns;
+	unsigned left, returned; /* changes so far */
+};
+
+static double cost_of(const struct world *world)
+{
+	double cost = 0;
+
+	for (size_t i = 0; i < world->count; i++)
+		cost += world->functions[i].out ? 0 : world->shares[i];
+	return cost;
+}
+
+/* One look: the process has a CPU for itself, and each verdict is done at once. */
+static void turn(struct world *world)
+{
+	double own_ns = (double)LOOK_NS / (1 + cost_of(world));
+	struct ada_budget_look look = { .now_ns = world->now_ns += LOOK_NS, .cpu_ns = LOOK_NS, .event_ns = EVENT_NS };
+
+	for (size_t i = 0; i < world->count; i++)
+		world->functions[i].events = world->functions[i].out ? 0 : (uint64_t)(world->shares[i] * own_ns / EVENT_NS);
+	ada_decide(&world->decider, &look, world->functions, world->count);
+	for (size_t i = 0; i < world->count; i++) {
+		struct ada_budget_function *function = &world->functions[i];
+
+		if (function->verdict == ADA_VERDICT_LEAVE) {
+			assert_false(function->out || function->fixed);
+			ada_decide_left(function, world->now_ns);
+			world->left++;
+		} else if (function->verdict == ADA_VERDICT_RETURN) {
+			assert_true(function->out);
+			function->out = false;
+			world->returned++;
+		}
+	}
+}
+
+static void run(struct world *world, uint64_t turns)
+{
+	for (uint64_t i = 0; i < turns; i++)
+		turn(world);
+}
+
+/* A few dear functions and many cheap ones, like an interpreter's: 900 % in all. */
+static struct world interpreter(void)
+{
+	struct world world = { .decider.budget = 0.05, .count = FUNCTIONS };
+
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		world.shares[i] = 6.0 / (double)(1ull << (i < 25 ? 2 * i : 50)) + 0.00001;
+	return world;
+}
+
+static void settles_at_once_and_stays(void **state)
+{
+	struct world world = interpreter();
+	unsigned left;
+
+	turn(&world);
+	assert_true(world.left > 0);
+	assert_true(cost_of(&world) < 0.05);
+	left = world.left;
+	run(&world, 4 * SECOND);
+	assert_int_equal(world.left, left);
+	assert_int_equal(world.returned, 0);
+}
+
+static void cheap_programs_lose_nothing(void **state)
+{
+	struct world world = { .decider.budget = 0.05, .count = 10 };
+
+	for (size_t i = 0; i < 10; i++)
+		world.shares[i] = 0.0049;
+	run(&world, 60 * SECOND);
+	assert_int_equal(world.left, 0);
+}
+
+/* Over ten minutes: trials cost less than a hundredth, and grow rare. */
+static void trials_are_cheap(void **state)
+{
+	struct world world = interpreter();
+	double over = 0;
+	unsigned early = 0, late = 0;
+
+	for (uint64_t i = 0; i < 600 * SECOND; i++) {
+		turn(&world);
+		over += cost_of(&world) > 0.05 ? cost_of(&world) : 0;
+		if (i == 60 * SECOND)
+			early = world.returned;
+		if (i == 540 * SECOND)
+			late = world.returned;
+	}
+	assert_true(over / (double)(600 * SECOND) < 0.05);
+	assert_true(early > 0 && world.returned - late < early);
+}
+
+static void they_return_when_their_rate_falls(void **state)
+{
+	struct world world = interpreter();
+
+	run(&world, 2 * SECOND);
+	assert_true(world.functions[0].out);
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		world.shares[i] /= 1000;
+	run(&world, 120 * SECOND);
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		assert_false(world.functions[i].out);
+}
+
+static void what_is_fixed_stays(void **state)
+{
+	struct world world = interpreter();
+
+	world.functions[0].fixed = true;
+	run(&world, 10 * SECOND);
+	assert_false(world.functions[0].out);
+	assert_true(world.functions[1].out);
+	world.functions[1].fixed = true; /* a rule has come to name it */
+	turn(&world);
+	assert_false(world.functions[1].out);
+}
+
+/* Of two that cost the same the one that calls nothing goes. */
+static void leaves_go_first(void **state)
+{
+	struct world world = { .decider.budget = 0.05, .count = 2, .shares = { 0.04, 0.035 } };
+
+	world.functions[1].leaves = 1;
+	turn(&world);
+	assert_true(world.functions[1].out);
+	assert_false(world.functions[0].out);
+}
+
+/* More than the whole time, by the estimate: still something is the program's own. */
+static void estimates_may_be_wrong(void **state)
+{
+	struct world world = { .decider.budget = 0.05, .count = 1 };
+	struct ada_budget_look look = { .now_ns = 1, .cpu_ns = 1000, .event_ns = 100, .unseen = 3 };
+
+	world.functions[0].events = 1000;
+	ada_decide(&world.decider, &look, world.functions, 1);
+	assert_int_equal(world.functions[0].verdict, ADA_VERDICT_LEAVE);
+	assert_true(world.decider.cost > 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(settles_at_once_and_stays), cmocka_unit_test(cheap_programs_lose_nothing),
+		cmocka_unit_test(trials_are_cheap),	     cmocka_unit_test(they_return_when_their_rate_falls),
+		cmocka_unit_test(what_is_fixed_stays),	     cmocka_unit_test(leaves_go_first),
+		cmocka_unit_test(estimates_may_be_wrong),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* The ledger of what recording costs: counts by function, estimates behind the first millions, and the price of an event. */
+#include "../test.h"
+
+#include "recorder/index/ledger.h"
+
+#define PAIRS 512u
+
+/* PAIRS calls of `function` that last `ns` each. */
+static void pairs(struct ada_event events[2 * PAIRS], uint64_t function, uint64_t ns)
+{
+	for (size_t i = 0; i < 2 * PAIRS; i++)
+		events[i] = (struct ada_event){ .timestamp_ns = 1000 + i / 2 * (ns + 5) + i % 2 * ns,
+						.function_id = function,
+						.event_kind = i % 2 ? ADA_EVENT_RETURN : ADA_EVENT_CALL };
+}
+
+static void counts_what_it_is_shown(void **state)
+{
+	const uint64_t outer = ADA_FUNCTION_ID(0, 3), inner = ADA_FUNCTION_ID(7, 1);
+	const struct ada_event events[] = {
+		{ .timestamp_ns = 10, .function_id = outer, .event_kind = ADA_EVENT_CALL },
+		{ .timestamp_ns = 20, .function_id = inner, .event_kind = ADA_EVENT_CALL },
+		{ .timestamp_ns = 50, .function_id = inner, .event_kind = ADA_EVENT_RETURN },
+		{ .timestamp_ns = 60, .function_id = 12, .event_kind = ADA_EVENT_LOST },
+		{ .timestamp_ns = 70, .function_id = inner, .event_kind = ADA_EVENT_CALL },
+		{ .timestamp_ns = 900, .function_id = inner, .event_kind = ADA_EVENT_RETURN },
+		{ .timestamp_ns = 910, .function_id = outer, .event_kind = ADA_EVENT_EXCEPTION },
+	};
+	struct ada_ledger ledger = { 0 };
+	struct ada_ledger_function rows[2];
+
+	ada_ledger_take(&ledger, events, 7);
+	assert_int_equal(ledger.events, 7);
+	assert_int_equal(ledger.counted, 6);
+	assert_int_equal(ada_ledger_dearest(&ledger, rows, 2), 2);
+	assert_int_equal(rows[0].function_id, inner);
+	assert_int_equal(rows[0].events, 4);
+	assert_int_equal(rows[0].leaves, 2);
+	assert_int_equal(rows[0].shorts, 1);
+	assert_int_equal(rows[0].short_ns, 30);
+	assert_int_equal(rows[1].function_id, outer);
+	assert_int_equal(rows[1].events, 2);
+	assert_int_equal(rows[1].leaves, 0);
+	assert_int_equal(ada_ledger_dearest(&ledger, rows, 1), 2);
+	assert_int_equal(rows[0].function_id, inner);
+	ada_ledger_free(&ledger);
+}
+
+static void price_is_that_of_the_shortest_function(void **state)
+{
+	struct ada_event events[2 * PAIRS];
+	struct ada_ledger ledger = { 0 };
+
+	pairs(events, 5, 40);
+	ada_ledger_take(&ledger, events, 2 * PAIRS);
+	assert_true(ada_ledger_event_ns(&ledger) <= 0); /* too few */
+	ada_ledger_take(&ledger, events, 2 * PAIRS);
+	assert_true(ada_ledger_event_ns(&ledger) == 40);
+	pairs(events, 6, 12);
+	ada_ledger_take(&ledger, events, 2 * PAIRS);
+	ada_ledger_take(&ledger, events, 2 * PAIRS);
+	assert_true(ada_ledger_event_ns(&ledger) == 12);
+	pairs(events, 7, ADA_LEDGER_SHORT_NS); /* no short call */
+	ada_ledger_take(&ledger, events, 2 * PAIRS);
+	ada_ledger_take(&ledger, events, 2 * PAIRS);
+	assert_true(ada_ledger_event_ns(&ledger) == 12);
+	ada_ledger_free(&ledger);
+}
+
+static void behind_the_first_millions_it_counts_one_batch_for_many(void **state)
+{
+	const size_t whole = ADA_LEDGER_WHOLE / (2 * PAIRS) + 1, more = 10 * ADA_LEDGER_STEP;
+	struct ada_event events[2 * PAIRS];
+	struct ada_ledger ledger = { 0 };
+	struct ada_ledger_function row;
+
+	pairs(events, 5, 40);
+	for (size_t i = 0; i < whole; i++)
+		ada_ledger_take(&ledger, events, 2 * PAIRS);
+	assert_int_equal(ledger.counted, whole * 2 * PAIRS);
+	for (size_t i = 0; i < more; i++)
+		ada_ledger_take(&ledger, events, 2 * PAIRS);
+	assert_int_equal(ledger.events, (whole + more) * 2 * PAIRS);
+	assert_int_equal(ledger.counted, ledger.events);
+	assert_int_equal(ada_ledger_dearest(&ledger, &row, 1), 1);
+	assert_int_equal(row.events, ledger.events);
+	assert_int_equal(row.leaves, ledger.events / 2);
+	ada_ledger_free(&ledger);
+}
+
+static void numbers_that_make_no_sense_are_left_out(void **state)
+{
+	struct ada_event event = { .function_id = UINT64_MAX, .event_kind = ADA_EVENT_CALL };
+	struct ada_ledger ledger = { 0 };
+
+	ada_ledger_take(&ledger, &event, 1);
+	event.function_id = ADA_FUNCTION_ID(0, UINT32_MAX);
+	ada_ledger_take(&ledger, &event, 1);
+	assert_int_equal(ledger.events, 2);
+	assert_int_equal(ledger.counted, 0);
+	assert_int_equal(ledger.modules.count, 0);
+	assert_int_equal(ada_ledger_dearest(&ledger, NULL, 0), 0);
+	ada_ledger_free(&ledger);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_what_it_is_shown),
+		cmocka_unit_test(price_is_that_of_the_shortest_function),
+		cmocka_unit_test(behind_the_first_millions_it_counts_one_batch_for_many),
+		cmocka_unit_test(numbers_that_make_no_sense_are_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,72 @@
+"""A server of `ada view`, asked as its page asks it."""
+import json
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import pytest
+
+
+class View:
+    """A running `ada view`."""
+
+    def __init__(self, ada, path, *options):
+        self.process = subprocess.Popen([ada.path, "view", "--no-browser", *options, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.url = self.process.stdout.readline().decode().strip()
+        assert self.url, self.process.stderr.read().decode()
+        while not (facts := self.ask("session"))["counted"] and facts["state"] != "failed":
+            time.sleep(0.01)
+        assert facts["state"] == "ready", facts
+        self.facts = facts
+
+    def get(self, path="", url=None, method="GET", headers=None, **parameters):
+        """Status and body, whatever the status."""
+        query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
+        request = urllib.request.Request((url or self.url) + path + query, headers=headers or {}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, answer.read(), answer.headers
+        except urllib.error.HTTPError as error:
+            return error.code, error.read(), error.headers
+
+    def ask(self, path, **parameters):
+        status, body, _ = self.get(path, **parameters)
+        assert status == 200, (status, body)
+        return json.loads(body)
+
+    def end(self, number=signal.SIGINT):
+        """The exit status, after a signal."""
+        self.process.send_signal(number)
+        self.process.communicate(timeout=60)
+        return self.process.returncode
+
+
+@pytest.fixture(scope="session")
+def view(ada, session):
+    """view(SCENARIO): a server of its session, shared by all tests."""
+    made = {}
+
+    def serve(scenario):
+        if scenario not in made:
+            made[scenario] = View(ada, session(scenario))
+        return made[scenario]
+    yield serve
+    for server in made.values():
+        assert server.end() == 0
+
+
+@pytest.fixture
+def serve(ada):
+    """serve(PATH, OPTION...): a server of the test's own."""
+    made = []
+
+    def start(path, *options):
+        made.append(View(ada, path, *options))
+        return made[-1]
+    yield start
+    for server in made:
+        server.process.kill()
+        server.process.communicate()

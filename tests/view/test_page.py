@@ -1,0 +1,248 @@
+"""The page of `ada view` in a browser: it loads, zooms, searches, picks, tells; by mouse and by keyboard; and asks nobody but its server."""
+import shutil
+
+import pytest
+from browser import Browser
+
+RANDOM = "random:11:3:30000"
+ENTER, HOME, TAB, UP, DOWN, LEFT, RIGHT = "\ue007", "\ue011", "\ue004", "\ue013", "\ue015", "\ue012", "\ue014"
+
+# Text that is shown, and its contrast with what is behind it, where that is less than 4.5.
+CONTRAST = """
+const channel = (value) => { value /= 255; return value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4; };
+const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
+const behind = (node) => {
+  for (; node; node = node.parentElement) {
+    const colour = numbers(getComputedStyle(node).backgroundColor);
+    if (colour.length < 4 || colour[3] > 0) return colour;
+  }
+  return [255, 255, 255];
+};
+const found = [];
+for (const node of document.querySelectorAll("body *")) {
+  const text = [...node.childNodes].filter((child) => child.nodeType === 3).map((child) => child.textContent.trim()).join("");
+  if (!text || !node.checkVisibility() || node.disabled) continue;
+  const two = [luminance(numbers(getComputedStyle(node).color)), luminance(behind(node))].sort((a, b) => b - a);
+  const contrast = (two[0] + 0.05) / (two[1] + 0.05);
+  if (contrast < 4.5) found.push(`${node.tagName} ${text.slice(0, 30)}: ${contrast.toFixed(2)}`);
+}
+return found;
+"""
+UNNAMED = """
+return [...document.querySelectorAll("button, input, select, canvas, progress, [tabindex]")].filter((node) => node.checkVisibility() &&
+  node.tabIndex >= 0 && !node.disabled && !(node.getAttribute("aria-label") || node.getAttribute("aria-labelledby") || node.innerText?.trim() ||
+  (node.labels && node.labels.length))).map((node) => node.outerHTML);
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    if not shutil.which("chromedriver") or not shutil.which("chromium"):
+        pytest.skip("needs chromium and chromium-driver")
+    started = Browser(tmp_path_factory.mktemp("browser"))
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def page(browser, view):
+    """page(SCENARIO, HASH): the page of a session, painted. At the end it may have complained of nothing, and have asked its server alone."""
+    urls = []
+
+    def open_page(scenario, place=""):
+        urls.append(view(scenario).url)
+        browser.open(urls[-1] + place)
+        browser.until("return document.body.dataset.ready && document.body.dataset.pictures")
+        return browser
+    yield open_page
+    assert browser.logged() == []
+    strangers = [url for url in browser.requests if not url.startswith(tuple(urls)) and not url.startswith(("about:", "data:"))]
+    browser.requests.clear()
+    assert strangers == []
+
+
+def span(browser):
+    """What is shown, as the address has it."""
+    browser.until("return location.hash.includes('from=')")
+    return browser.run("const fields = new URLSearchParams(location.hash.slice(1)); return [Number(fields.get('from')), Number(fields.get('to'))]")
+
+
+def changed(browser, action):
+    """Does something that changes what is shown, and waits until the address and the picture have it."""
+    before = span(browser)
+    drawn = browser.run("return document.body.dataset.pictures")
+    action()
+    browser.until("const fields = new URLSearchParams(location.hash.slice(1)); return Number(fields.get('from')) !== arguments[0] || "
+                  "Number(fields.get('to')) !== arguments[1]", *before)
+    browser.until("return document.body.dataset.pictures !== arguments[0]", drawn)
+    return before, span(browser)
+
+
+def painted_share(browser):
+    """Of the canvas' pixels: how many are not its background."""
+    return browser.run("""
+const canvas = document.getElementById("canvas"), data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+let other = 0;
+for (let at = 0; at < data.length; at += 4) other += data[at] !== data[0] || data[at + 1] !== data[1] || data[at + 2] !== data[2];
+return other / (data.length / 4);""")
+
+
+def test_it_loads_and_paints(page, view):
+    browser = page(RANDOM)
+    assert browser.text("#title").startswith("session") and "nothing lost" in browser.text("#losses")
+    assert browser.run("return document.querySelectorAll('#labels > div').length") == 3
+    browser.until("return Number(document.body.dataset.frames) > 0")
+    assert painted_share(browser) > 0.05
+    print("first paint after", browser.run("return document.body.dataset.painted"), "ms")
+
+
+def test_it_zooms_and_moves_by_wheel_drag_buttons_and_keys(page):
+    browser = page(RANDOM)
+    first, second = changed(browser, lambda: browser.wheel(600, 300, -300))
+    assert second[1] - second[0] < 0.9 * (first[1] - first[0])
+    first, second = changed(browser, lambda: browser.pointer(
+        {"type": "pointerMove", "x": 700, "y": 300}, {"type": "pointerDown", "button": 0}, {"type": "pointerMove", "x": 500, "y": 300, "duration": 50},
+        {"type": "pointerUp", "button": 0}))
+    assert second[0] > first[0] and abs((second[1] - second[0]) - (first[1] - first[0])) < 10
+    for button, key, expected in (("#in", "w", lambda a, b: b[1] - b[0] < a[1] - a[0]), ("#out", "s", lambda a, b: b[1] - b[0] > a[1] - a[0]),
+                                  ("#left", "a", lambda a, b: b[0] < a[0]), ("#right", "d", lambda a, b: b[0] > a[0])):
+        assert expected(*changed(browser, lambda: browser.click(button)))
+        browser.run("document.getElementById('canvas').focus()")
+        assert expected(*changed(browser, lambda: browser.keys(key)))
+    _, whole = changed(browser, lambda: browser.keys(HOME))
+    assert whole[0] < 0
+
+
+def test_a_frame_needs_no_answer(page):
+    """Fifty frames of zooming, each drawn from what is there."""
+    browser = page(RANDOM)
+    took = browser.run("""
+const input = await import("./input.js");
+const times = [];
+for (let i = 0; i < 50; i++) {
+  const begun = performance.now(), frames = document.body.dataset.frames;
+  input.zoom(i % 2 ? 1.1 : 0.9);
+  await new Promise((resolve) => { const look = () => (document.body.dataset.frames !== frames ? resolve() : requestAnimationFrame(look)); look(); });
+  times.push(performance.now() - begun);
+}
+return times.sort((a, b) => a - b)[25];""")
+    print(f"a frame of zooming takes {took:.1f} ms")
+    assert took > 0
+
+
+def test_a_click_tells_the_call(page, view):
+    browser = page(RANDOM)
+    seq = browser.run("""
+const { layout, pictures, HEAD, ROW } = await import("./timeline.js"), { xOf } = await import("./draw.js");
+const lane = layout.threads[0], slices = pictures.get(lane.index).slices;
+let best = -1;
+for (let at = 0; at < slices.length; at += 8) if (slices[at] === 1 && (best < 0 || slices[at + 3] > slices[best + 3])) best = at;
+const box = document.getElementById("canvas").getBoundingClientRect();
+window.point = [box.left + xOf(slices[best + 2] + slices[best + 3] / 2), box.top + lane.top + HEAD + ROW * 1.5];
+return slices[best + 7];""")
+    x, y = (int(value) for value in browser.run("return window.point"))
+    browser.pointer({"type": "pointerMove", "x": x, "y": y}, {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0})
+    assert browser.until("return document.getElementById('call').dataset.of") == f"0 {seq}"
+    told, shown = view(RANDOM).ask("call", thread=0, seq=seq), browser.text("#call")
+    assert told["function"][0] in shown and f"--seq={seq}-{seq}" in shown and "Outside every window" in shown and "p99" in shown
+    for key, where in ((DOWN, "callee"), (UP, "caller"), (RIGHT, "next"), (LEFT, "previous")):
+        if where not in told:
+            continue
+        browser.run("document.getElementById('canvas').focus()")
+        browser.keys(key)
+        browser.until("return document.getElementById('call').dataset.of === arguments[0]", f"0 {told[where]['seq']}")
+        told = view(RANDOM).ask("call", thread=0, seq=told[where]["seq"])
+
+
+def test_a_search_shows_its_marks(page):
+    browser = page(RANDOM)
+    browser.keys("/")
+    assert browser.run("return document.activeElement.id") == "find"
+    browser.keys(*"malloc")
+    browser.until("return document.getElementById('found').dataset.of === 'malloc'")
+    assert "malloc" in browser.text("#found table") and "1 functions" in browser.text("#found")
+    browser.click("#found p + button")
+    browser.until("return document.getElementById('call').dataset.of")
+    assert browser.text("#call h2") == "malloc"
+
+
+def test_flame_graph_and_report_are_of_what_is_visible(page, view):
+    browser = page(RANDOM)
+    browser.click("#tab-report")
+    of = browser.until("return document.getElementById('report').dataset.of")
+    rows = view(RANDOM).ask("command", run="report")["rows"]
+    assert browser.run("return document.querySelectorAll('#report tbody tr').length") == len(rows)
+    browser.run("document.getElementById('canvas').focus()")
+    browser.keys(*"wwwwwwwwwwww")
+    browser.until("return document.getElementById('report').dataset.of !== arguments[0]", of)
+    browser.click("#tab-flame")
+    browser.until("return document.getElementById('flame').dataset.of")
+    frames = browser.run("return document.querySelectorAll('.frame').length")
+    assert frames > 3
+    browser.run("document.querySelectorAll('.frame')[1].click()")
+    assert browser.run("return document.querySelectorAll('.frame')[1].style.width") == browser.run("return document.querySelectorAll('.frame')[0].style.width")
+
+
+def test_a_citation_leads_to_its_event(page, view):
+    browser = page("story")
+    browser.click("#tab-narrative")
+    browser.until("return document.getElementById('narrative').dataset.of")
+    rows = view("story").ask("command", run="narrate")["rows"]
+    assert all(row["text"] in browser.text("#narrative").replace("\n", " ") for row in rows[:3])
+    cited = browser.run("const all = [...document.querySelectorAll('#narrative .link')]; const last = all[all.length - 1]; last.click(); return last.innerText")
+    of = browser.until("return document.getElementById('call').dataset.of")
+    assert cited.startswith("[thread ") and int(of.split()[0]) in (0, 1)
+
+
+def test_windows_are_bands_and_a_choice(page):
+    browser = page("story")
+    assert browser.run("return document.querySelectorAll('#windows option').length") == 2
+    _, now = changed(browser, lambda: browser.run("const select = document.getElementById('windows'); select.value = '0'; select.dispatchEvent(new Event('change'))"))
+    window = browser.run("return (await import('./state.js')).state.session.windows[0]")
+    assert now[0] <= window["from"] and window["to"] <= now[1] and now[1] - now[0] < 2 * (window["to"] - window["from"])
+    changed(browser, lambda: browser.keys("a"))
+    assert changed(browser, lambda: browser.keys("]"))[1] == now
+
+
+def test_losses_are_named(page):
+    browser = page("lossy")
+    assert "12 events were lost" in browser.text("#losses")
+
+
+def test_a_link_restores_the_view(page):
+    browser = page(RANDOM, "#from=1000000&to=3000000&thread=0&seq=100&tab=report&find=read")
+    browser.until("return document.getElementById('report').dataset.of && document.getElementById('found').dataset.of")
+    assert span(browser) == [1000000, 3000000]
+    assert browser.run("return document.getElementById('find').value") == "read"
+    assert browser.until("return document.getElementById('call').dataset.of").startswith("0 ")
+    assert browser.run("return document.getElementById('report').hidden") is False
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_control_is_named_reachable_and_legible(page, theme):
+    browser = page("story", "#tab=narrative")
+    if browser.run("return document.documentElement.dataset.theme") != theme:
+        browser.click("#theme")
+    browser.until("return document.getElementById('narrative').dataset.of")
+    for tab in ("narrative", "report", "flame"):
+        browser.click(f"#tab-{tab}")
+        browser.until("return document.getElementById(arguments[0]).dataset.of", tab)
+        assert browser.run(UNNAMED) == []
+        assert browser.run(CONTRAST) == []
+    browser.run("document.activeElement.blur()")
+    reached = set()
+    for _ in range(40):
+        browser.keys(TAB)
+        reached.add(browser.run("return document.activeElement.id"))
+    wanted = {"find", "windows", "in", "out", "left", "right", "whole", "theme", "help", "canvas", "tab-call", "tab-found", "tab-flame", "tab-report",
+              "tab-narrative"}
+    assert wanted <= reached, wanted - reached
+
+
+def test_the_keys_are_told(page):
+    browser = page("story")
+    browser.keys("?")
+    assert "zoom in, out" in browser.text("#keys")
+    browser.click("#keys button")
+    assert browser.run("return document.getElementById('keys').open") is False
