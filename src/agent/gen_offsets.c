@@ -1,6 +1,7 @@
 /* Prints offsets.h: the constants and offsets of layout.h, for the assembly. Runs when ada is built. */
 #include <stdio.h>
 #include <linux/rseq.h>
+#include "abi/aside.h"
 #include "abi/plan.h"
 #include "agent/core/layout.h"
 #include "agent/judge/judge.h"
@@ -113,6 +114,7 @@ static void lean_offsets(void)
 int main(void)
 {
 	CONSTANT(ADA_CHUNK_BYTES);
+	CONSTANT(ADA_ASIDE_MARK);
 	CONSTANT(ADA_EVENT_BYTES);
 	CONSTANT(ADA_EVENT_FIRST);
 	CONSTANT(ADA_FRAME_BYTES);

@@ -226,6 +226,17 @@ const struct ada_plan_import *ada_plan_imports(const struct ada_plan *plan)
 	return (const void *)(plan->memory + ada_plan_header(plan)->imports_offset);
 }
 
+uint32_t ada_plan_copied(const struct ada_plan *plan, const struct ada_plan_hook *hook)
+{
+	const struct ada_plan_header *header = ada_plan_header(plan);
+	const struct ada_plan_origin *origin = (const void *)((const char *)header + header->origins_offset);
+	uint32_t last = 0;
+
+	for (origin += hook->origin_first; origin->body != ADA_ORIGIN_END; origin++)
+		last = origin->original > last ? origin->original : last;
+	return last + 1;
+}
+
 const char *ada_plan_string(const struct ada_plan *plan, uint32_t offset)
 {
 	const struct ada_plan_header *header = ada_plan_header(plan);

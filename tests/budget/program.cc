@@ -1,7 +1,7 @@
 /* budget_program stress PLUGIN: until its input ends, eight threads in hot code, each of which knows what every call returns; signals whose
  * handlers call the same functions, and of which none may be lost; exceptions, jumps, callbacks of libc; and a library that comes and goes.
  * "wrong 0 sent N taken N": all was right. budget_program calls ROUNDS EACH: calls of a small function, and of every EACH calls above it one that takes long.
- * budget_program serve: the same, as many rounds as its input says. */
+ * budget_program serve: the same, as many rounds as its input says. budget_program loops: in a loop that begins within a patch's bytes. */
 #include <algorithm>
 #include <atomic>
 #include <csetjmp>
@@ -36,6 +36,12 @@ EACH(DEFINE)
 #define NAME(n) target_##n,
 static int (*const volatile targets[])(int) = { EACH(NAME) };
 #define TARGETS 40
+
+/* A loop that begins within the patch's bytes: whoever is in it comes back there. */
+extern "C" long early_loop(long rounds);
+__asm__(".text\n.p2align 4\n.type early_loop,@function\nearly_loop:\n.cfi_startproc\n"
+	"	xor %eax, %eax\n1:	inc %rax\n	nopl 0(%rax)\n	dec %rdi\n	jnz 1b\n	ret\n"
+	".cfi_endproc\n.size early_loop, .-early_loop\n");
 
 extern "C" NOINLINE int leaf(int x)
 {
@@ -124,6 +130,7 @@ static void work_once(unsigned round)
 		check(targets[i](x) == x + 10 + i);
 	check(direct(x) == direct_expected(x));
 	check(fib(8) == 21);
+	check(early_loop(5000) == 5000);
 	check(catcher(x) == (x % 3 ? x ^ 5 : -x));
 	check(jumped(x) == x);
 	for (int i = 0; i < 16; i++)
@@ -178,6 +185,21 @@ static void plug(const char *path)
 		check(run && run(7) == expected);
 	if (plugin)
 		dlclose(plugin);
+}
+
+/* Until its input ends, nearly all the time in that loop. */
+static int loops()
+{
+	pollfd input = { STDIN_FILENO, POLLIN, 0 };
+
+	puts("ready");
+	fflush(stdout);
+	do
+		for (int i = 0; i < 50; i++)
+			check(early_loop(100000) == 100000);
+	while (poll(&input, 1, 0) <= 0);
+	printf("wrong %llu\n", wrong.load());
+	return 0;
 }
 
 static int stress(const char *plugin)
@@ -255,6 +277,8 @@ int main(int count, char **words)
 		return stress(words[2]);
 	if (count == 4 && !strcmp(words[1], "calls"))
 		return calls(atoi(words[2]), atoi(words[3]));
+	if (count == 2 && !strcmp(words[1], "loops"))
+		return loops();
 	if (count == 2 && !strcmp(words[1], "serve"))
 		return serve();
 	return 2;

@@ -44,8 +44,9 @@ def completeness(ada, session, *words):
 
 
 def came_back(session):
-    """Whether a hook was out, and is in again: as the manifest says, also while it is written anew every now and then."""
-    return any(one["toNs"] for manifest in session.glob("pid_*/manifest.json") for one in json.loads(manifest.read_text())["muted"])
+    """How often a hook was out, and is in again: as the manifest says, also while it is written anew every now and then."""
+    return sum(one["toNs"] is not None for manifest in session.glob("pid_*/manifest.json")
+               for one in json.loads(manifest.read_text())["muted"])
 
 
 def check_stress(said):
@@ -70,6 +71,20 @@ def test_eight_threads_in_hot_code(ada, build_dir, tmp_path, request, options):
         live.close()
     check_recording(ada, tmp_path / "ada")
     assert came_back(live.session) or not awaited
+
+
+def test_a_loop_that_comes_back_into_the_patch(ada, build_dir, tmp_path):
+    """The copy of a loop that begins within a patch's bytes holds all of it: whoever is in the original when the patch is put back would come into it."""
+    live = Live(ada, tmp_path / "ada", [build_dir / "tests/budget/budget_program", "loops"], "--debug-flip")
+    limit = time.monotonic() + FLIP_S
+    try:
+        while came_back(live.session) < 300:            # of some sixty, each as often as the others
+            assert time.monotonic() < limit, "hooks went and came back too seldom"
+            assert live.process.poll() is None, live.end()
+            time.sleep(0.05)
+        assert live.end()[0] == "wrong 0\n"
+    finally:
+        live.close()
 
 
 def test_a_dear_function_goes_and_all_answers_say_so(ada, trace):

@@ -1,4 +1,4 @@
-/* late_program serve|threads|pairs|blocked|inside */
+/* late_program serve|threads|pairs|blocked|inside|loops */
 #include "program.h"
 #include <dlfcn.h>
 #include <signal.h>
@@ -112,6 +112,8 @@ int main(int argc, char **argv)
 		late_threads(!strcmp(argv[1], "pairs"));
 	else if (!strcmp(argv[1], "inside"))
 		late_inside();
+	else if (!strcmp(argv[1], "loops"))
+		late_loops();
 	else
 		late_blocked();
 	return 0;

@@ -17,4 +17,5 @@ int late_target(int number, int x); /* calls the function target_NUMBER: x + NUM
 void late_threads(int in_pairs);
 void late_blocked(void);
 void late_inside(void);
+void late_loops(void);
 #endif

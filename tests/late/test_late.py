@@ -209,6 +209,15 @@ def test_a_program_that_is_stopped_inside_a_hook_is_patched(ada, start, tmp_path
     assert [counted[f"target_{number}"] for number in range(10, 20)] == [10] * 10
 
 
+def test_a_thread_in_a_loop_that_comes_back_into_the_patch(ada, start):
+    program = start("loops", "--exclude=loops_early")
+    pid = program.pid()
+    program.add("symbol=loops_early")
+    assert "not hooked" in program.warning, program.warning
+    os.kill(pid, signal.SIGUSR1)
+    assert program.end(("not hooked",)) == "sum 21\n"
+
+
 RECVMSG, PPOLL = "47", "271"
 
 

@@ -98,6 +98,12 @@ void late_threads(int in_pairs)
 	printf("wrong %llu sent %llu taken %llu\n", (unsigned long long)wrong, sent, (unsigned long long)taken);
 }
 
+/* A loop that begins within the bytes of a patch, and ends with `over`. */
+int loops_early(const atomic_bool *end);
+__asm__(".text\n.p2align 4\n.type loops_early,@function\nloops_early:\n.cfi_startproc\n"
+	"	xor %eax, %eax\n1:	pause\n	nopl 0(%rax)\n	cmpb $0, (%rdi)\n	je 1b\n	mov $7, %eax\n	ret\n"
+	".cfi_endproc\n.size loops_early, .-loops_early\n");
+
 static void stop_spinning(int signal)
 {
 	over = 1;
@@ -115,5 +121,18 @@ void late_inside(void)
 		check(late_target(99, 1) == 110, "spin");
 	for (int i = 0; i < 100; i++)
 		x += late_target(i % 10, 0);
+	printf("sum %d\n", x);
+}
+
+/* Is in that loop until SIGUSR1 comes, and calls it twice more. */
+void late_loops(void)
+{
+	int x = 0;
+
+	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = stop_spinning }, NULL);
+	puts("ready");
+	fflush(stdout);
+	for (int i = 0; i < 3; i++)
+		x += loops_early(&over);
 	printf("sum %d\n", x);
 }

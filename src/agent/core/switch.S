@@ -4,7 +4,11 @@
 # that is free meanwhile. The program's registers are on the stack that is left, all of them: whoever looks there for pointers
 # (a collector that stops this thread) finds each one.
 #
+# The new stack begins with where the other one is (abi/aside.h).
+#
 # Unwinders find the caller through rbp. gdb takes a caller that lies below its callee for a damaged stack, but for one name.
+#include "offsets.h"
+
 	.text
 	.globl __morestack
 	.hidden __morestack
@@ -22,8 +26,12 @@ __morestack:
 	push %r14
 	push %r15
 	mov %rsp,(%rcx)
+	mov %rsp,%rax
 	mov %rdx,%rsp
 	and $-16,%rsp
+	push %rax
+	movabs $ADA_ASIDE_MARK,%rax
+	push %rax
 	call *%rsi
 	leave
 	.cfi_def_cfa rsp,8

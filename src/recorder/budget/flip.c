@@ -3,18 +3,13 @@
  *
  * Out is safe wherever threads are. The bytes of a patch are one jump, in whose midst no thread can stand; trampolines, near stubs and
  * return stubs stay where they are, so a thread in any of them goes on as it would have; calls in progress return as ever. Back is safe
- * where no thread stands between the first instructions of the function, and no handler would return there. */
+ * where no thread stands between the instructions that the hook has a copy of, and no handler would return there. */
 #include "recorder/budget/flip.h"
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <unistd.h>
 #include "base/clock.h"
-#include "recorder/late/late_threads.h"
-
-#define STACK_LOOKED_AT (512u << 10) /* from the stack pointer up */
-#define PIECE_BYTES (64u << 10)
-#define RED_ZONE_BYTES 128u
+#include "recorder/late/late_stacks.h"
 
 struct attempt {
 	struct ada_flips *flips;
@@ -23,12 +18,10 @@ struct attempt {
 	uint64_t deadline_ns, still_ns;
 };
 
-/* The bytes behind a patch's first one: pointers to the function hold that, and a thread there runs whatever stands there. */
+/* What a patch was copied from, but its first byte: pointers to the function hold that, and a thread there runs whatever stands there. */
 static bool is_inside(const struct ada_flip *flip, uint64_t address)
 {
-	const struct ada_word *patch = flip->words->items.items;
-
-	return address - (patch->at + 1) < patch->bytes - 1;
+	return address - (flip->words->items.items->at + 1) < flip->words->copied - 1;
 }
 
 static bool wants_room(const struct ada_flip *flip)
@@ -36,67 +29,49 @@ static bool wants_room(const struct ada_flip *flip)
 	return !flip->out && !flip->status && flip->words->patch;
 }
 
-struct span {
-	uint64_t start, end;
-};
-
-static struct span span_of(const struct ada_flips *flips)
+static struct ada_late_range span_of(const struct ada_flips *flips)
 {
-	struct span span = { UINT64_MAX, 0 };
+	struct ada_late_range span = { UINT64_MAX, 0 };
 
 	for (size_t i = 0; i < flips->count; i++) {
-		const struct ada_word *patch = flips->items[i].words->items.items;
+		const struct ada_words *words = flips->items[i].words;
+		uint64_t at;
 
 		if (!wants_room(&flips->items[i]))
 			continue;
-		span.start = patch->at < span.start ? patch->at : span.start;
-		span.end = patch->at + patch->bytes > span.end ? patch->at + patch->bytes : span.end;
+		at = words->items.items->at;
+		span.start = at < span.start ? at : span.start;
+		span.end = at + words->copied > span.end ? at + words->copied : span.end;
 	}
 	return span;
 }
 
-static void note_address(struct ada_flips *flips, uint64_t address)
+static void note_address(void *context, uint64_t address)
 {
+	struct ada_flips *flips = context;
+
 	for (size_t i = 0; i < flips->count; i++)
 		if (wants_room(&flips->items[i]) && is_inside(&flips->items[i], address))
 			flips->items[i].status = -EBUSY;
-}
-
-static void note_stack(struct ada_flips *flips, const struct span *span, uint64_t at, uint64_t *words)
-{
-	for (uint64_t end = at + STACK_LOOKED_AT; at < end; at += PIECE_BYTES) {
-		ssize_t got = pread(flips->memory, words, PIECE_BYTES, (off_t)at);
-
-		for (ssize_t i = 0; i < got / 8; i++)
-			if (words[i] - span->start < span->end - span->start)
-				note_address(flips, words[i]);
-		if (got != PIECE_BYTES)
-			return; /* behind the stack's end */
-	}
 }
 
 /* Without memory, or time, for the look nothing is put back. */
 static void note_threads(struct attempt *attempt, const struct ada_hold *hold)
 {
 	struct ada_flips *flips = attempt->flips;
-	const struct span span = span_of(flips);
-	uint64_t *words = span.end ? malloc(PIECE_BYTES) : NULL;
-	size_t i = 0;
+	const struct ada_stacks_look look = { span_of(flips), attempt->deadline_ns, note_address, flips };
+	int status = 0;
 
-	if (!span.end)
+	if (!look.span.end)
 		return;
-	for (; words && i < hold->threads.count && ada_clock_boottime_ns() < attempt->deadline_ns; i++) {
-		const struct ada_held *thread = &hold->threads.items[i];
-
-		if (!thread->stopped)
-			continue;
-		note_address(flips, thread->registers.rip);
-		note_stack(flips, &span, (thread->registers.rsp - RED_ZONE_BYTES) & ~7ull, words);
+	for (size_t i = 0; i < hold->threads.count && !status; i++) {
+		if (hold->threads.items[i].stopped)
+			note_address(flips, hold->threads.items[i].registers.rip);
+		status = ada_stacks_look(hold, &hold->threads.items[i], &look);
 	}
-	for (size_t k = 0; i < hold->threads.count && k < flips->count; k++)
-		if (wants_room(&flips->items[k]))
-			flips->items[k].status = -EAGAIN;
-	free(words);
+	for (size_t i = 0; status && i < flips->count; i++)
+		if (wants_room(&flips->items[i]))
+			flips->items[i].status = -EAGAIN;
 }
 
 static int put(int memory, const struct ada_word *word, bool out)

@@ -171,6 +171,8 @@ static enum ada_fixed find_patch(struct ada_words *words, const struct ada_text 
 	if (!jump || !is_hook_of(text, jump, function_id))
 		return ADA_FIXED_UNKNOWN;
 	words->patch = true;
+	words->copied = ada_plan_copied(module->plan, hook);
+	words->copied = words->copied > word.bytes ? words->copied : word.bytes;
 	return ada_array_push(&words->items, word) ? ADA_FIXED_UNKNOWN : ADA_FIXED_NOT;
 }
 

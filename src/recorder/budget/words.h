@@ -13,7 +13,8 @@ struct ada_word {
 };
 struct ada_words {
 	ADA_ARRAY(struct ada_word) items;
-	bool patch; /* the first one is the patch: threads may stand between its original instructions */
+	bool patch;	 /* the first one is the patch: threads may stand between its original instructions, ... */
+	uint32_t copied; /* ... which are so many bytes, its own or more: what a loop that leads back into them takes, too */
 };
 
 /* Why a function's hook stays. */

@@ -15,7 +15,7 @@
 #include <time.h>
 #include "abi/wire.h"
 #include "base/clock.h"
-#include "recorder/late/late_threads.h"
+#include "recorder/late/late_stacks.h"
 
 #define STOP_NS 500000000ull  /* for all threads to stop, in one attempt */
 #define RUN_NS 30000000000ull /* the agent's own waits end before */
@@ -269,6 +269,39 @@ static const char *reason(int status)
 	}
 }
 
+struct returns {
+	const struct ada_late *late;
+	bool inside;
+};
+
+static void note_return(void *context, uint64_t word)
+{
+	struct returns *returns = context;
+
+	for (size_t r = 0; r < returns->late->ranges.count; r++)
+		returns->inside |= word >= returns->late->ranges.items[r].start && word < returns->late->ranges.items[r].end;
+}
+
+/* A handler that interrupted a function in the bytes to be patched would return into them: its frame holds the program counter. A word
+ * that only looks like one counts, too. The ranges leave out the first byte, which pointers to functions hold. */
+static int check_stacks(struct ada_hold *hold, const struct ada_held *thread, const struct ada_late *late)
+{
+	struct returns returns = { .late = late };
+	struct ada_stacks_look look = { .span = { UINT64_MAX, 0 }, .met = note_return, .context = &returns };
+	int status;
+
+	for (size_t r = 0; r < late->ranges.count; r++) {
+		look.span.start = late->ranges.items[r].start < look.span.start ? late->ranges.items[r].start : look.span.start;
+		look.span.end = late->ranges.items[r].end > look.span.end ? late->ranges.items[r].end : look.span.end;
+	}
+	status = ada_stacks_look(hold, thread, &look);
+	if (status)
+		return ada_error_set(hold->error, -status, "thread %d has too many stacks to look at", thread->tid);
+	return returns.inside ? ada_error_set(hold->error, EBUSY, "a handler of thread %d interrupted a function that is to be hooked",
+					      thread->tid)
+			      : 0;
+}
+
 static int patch(struct ada_hold *hold, const struct ada_late *late)
 {
 	int status = 0;
@@ -277,8 +310,7 @@ static int patch(struct ada_hold *hold, const struct ada_late *late)
 	if (!is_same_image(late))
 		return ada_error_set(hold->error, ESRCH, "it is another program by now");
 	for (size_t i = 0; i < hold->threads.count && !status; i++)
-		status = ada_hold_step_out(hold, &hold->threads.items[i], late) ?:
-										  ada_hold_check_stack(hold, &hold->threads.items[i], late);
+		status = ada_hold_step_out(hold, &hold->threads.items[i], late) ?: check_stacks(hold, &hold->threads.items[i], late);
 	if (status)
 		return ada_error_set(hold->error, -status, "%s", reason(status));
 	loan = calloc(1, sizeof *loan);

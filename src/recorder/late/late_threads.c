@@ -16,8 +16,6 @@
 #define POLL_NS 50000
 #define POLLS_A_LOOK 16 /* whether the thread is a zombie by now */
 #define STEPS_MAX 64
-#define PAGE_BYTES 4096u
-#define STACK_LOOKED_AT (512u << 10) /* from the stack pointer up */
 
 static bool is_dead(pid_t pid, pid_t tid)
 {
@@ -262,31 +260,6 @@ int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const stru
 	if (masked)
 		ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &kept);
 	return status;
-}
-
-/* A handler that interrupted a function in the bytes to be patched would return into them: its frame holds the program counter. A word
- * that only looks like one counts, too. The ranges leave out the first byte, which pointers to functions hold. */
-int ada_hold_check_stack(struct ada_hold *hold, const struct ada_held *thread, const struct ada_late *late)
-{
-	uint64_t words[PAGE_BYTES / 8], at = thread->registers.rsp & ~7ull;
-
-	if (!thread->stopped)
-		return 0;
-	for (uint64_t end = at + STACK_LOOKED_AT; at < end;) {
-		size_t bytes = PAGE_BYTES - at % PAGE_BYTES;
-		struct iovec mine = { words, bytes }, its = { (void *)at, bytes };
-
-		if (process_vm_readv(hold->pid, &mine, 1, &its, 1, 0) != (ssize_t)bytes)
-			return 0; /* behind the stack's end */
-		for (size_t i = 0; i < bytes / 8; i++)
-			for (size_t r = 0; r < late->ranges.count; r++)
-				if (words[i] >= late->ranges.items[r].start && words[i] < late->ranges.items[r].end)
-					return ada_error_set(hold->error, EBUSY,
-							     "a handler of thread %d interrupted a function that is to be hooked",
-							     thread->tid);
-		at += bytes;
-	}
-	return 0;
 }
 
 bool ada_hold_in_rseq(const struct ada_held *thread, uint64_t *abort_at)

@@ -29,8 +29,6 @@ int ada_hold_wait(struct ada_hold *hold, struct ada_held *thread, int *signal, i
 /* Steps the thread out of the ranges, one instruction after the other. -EBUSY: the thread waits in the kernel, and would come back into
  * them. */
 int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const struct ada_late *late);
-/* -EBUSY: something on its stack may be a program counter in the ranges. */
-int ada_hold_check_stack(struct ada_hold *hold, const struct ada_held *thread, const struct ada_late *late);
 /* True where the thread's program counter lies in an rseq critical section, which must end, or be aborted, before anything else.
  * *abort_at: where the kernel would let the thread go on after a preemption; 0: not known. */
 bool ada_hold_in_rseq(const struct ada_held *thread, uint64_t *abort_at);

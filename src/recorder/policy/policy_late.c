@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include "abi/trampoline.h"
 #include "base/file.h"
 #include "recorder/late/late.h"
 #include "recorder/policy/policy_state.h"
@@ -66,21 +67,23 @@ static void add_range(struct ada_late *late, uint64_t start, uint64_t end)
 	ada_array_push(&late->ranges, (struct ada_late_range){ start, end });
 }
 
-/* The bytes that the agent is about to change, without the first: a thread that stands at the first runs the jump. */
+/* The bytes that the agent is about to change, and the loop that leads back into them, without the first: a thread that stands at the first
+ * runs the jump. */
 static void add_ranges(struct ada_late *late, const struct ada_plan *plan, uint64_t base, const uint8_t *before, const uint8_t *now)
 {
 	const struct ada_plan_hook *hooks = ada_plan_hooks(plan);
 
 	for (uint32_t i = 0; i < ada_plan_header(plan)->hook_count; i++) {
 		uint64_t at = base + hooks[i].patch_address, island = base + hooks[i].island_address;
+		uint32_t copied = ada_plan_copied(plan, &hooks[i]);
 
 		if (!(now[i / 8] >> i % 8 & 1) || (before && (before[i / 8] >> i % 8 & 1)))
 			continue;
 		if (hooks[i].form == ADA_PATCH_ISLAND) {
 			add_range(late, at + 1, at + 2);
-			add_range(late, island, island + 5);
+			add_range(late, island, island + ADA_JUMP_BYTES);
 		} else {
-			add_range(late, at + 1, at + 5);
+			add_range(late, at + 1, at + (copied > ADA_JUMP_BYTES ? copied : ADA_JUMP_BYTES));
 		}
 	}
 }
