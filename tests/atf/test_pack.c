@@ -239,6 +239,34 @@ static void test_deep_recursion(void **state)
 	expect_roundtrip(codec, 400);
 }
 
+/* Blocks begin deeper than names reach (256 calls), and end, by returns and exceptions, among calls that have none: what is called there is
+ * the block's own, and has a name. Losses in between make known calls doubtful, not new. */
+static void test_out_of_deep_calls(void **state)
+{
+	for (uint64_t seed = 1; seed <= 400; seed++) {
+		struct random random = { seed };
+		struct codec *codec;
+
+		codec_free(state);
+		codec_make(state);
+		codec = *state;
+		for (unsigned int round = 0; round < 3; round++) {
+			while (codec->depth < 500)
+				call(codec, ADA_FUNCTION_ID(1, random_below(&random, 4)));
+			for (uint32_t depth = (uint32_t)random_below(&random, 240); codec->depth > depth;)
+				end(codec, random_below(&random, 10) ? ADA_EVENT_EXCEPTION : ADA_EVENT_RETURN);
+			for (unsigned int i = 0; i < 100; i++)
+				if (!codec->depth || random_below(&random, 2))
+					call(codec, ADA_FUNCTION_ID(1, random_below(&random, 4)));
+				else if (!random_below(&random, 20))
+					odd_step(codec, &random);
+				else
+					end(codec, random_below(&random, 3) ? ADA_EVENT_RETURN : ADA_EVENT_EXCEPTION);
+		}
+		expect_roundtrip(codec, 100 + (uint32_t)random_below(&random, 600));
+	}
+}
+
 /* A segment's first block begins whole, and knows how long calls of the segment before have been open. */
 static void test_next_segment(void **state)
 {
@@ -338,9 +366,9 @@ static void test_nonsense(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CODEC_TEST(test_plain_calls),  CODEC_TEST(test_odd_events),	CODEC_TEST(test_deep_recursion),
-		CODEC_TEST(test_next_segment), CODEC_TEST(test_skipped_events), CODEC_TEST(test_flipped_bits),
-		CODEC_TEST(test_nonsense),
+		CODEC_TEST(test_plain_calls),  CODEC_TEST(test_odd_events),	   CODEC_TEST(test_deep_recursion),
+		CODEC_TEST(test_next_segment), CODEC_TEST(test_skipped_events),	   CODEC_TEST(test_flipped_bits),
+		CODEC_TEST(test_nonsense),     CODEC_TEST(test_out_of_deep_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

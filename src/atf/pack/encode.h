@@ -13,7 +13,7 @@ struct atf_pack_encoding {
 	uint64_t bits;	  /* of KINDS, of the last 64 events */
 	uint32_t mark_at; /* behind the last mark */
 	uint32_t before;  /* as atf_pack_model_guess has it */
-	uint32_t floor;	  /* calls below have no name */
+	uint32_t floor;	  /* calls below that the block began with have no name */
 	/* detail_seq */
 	uint64_t detail;  /* what the next event has if nothing changes, times 2^32 */
 	uint64_t step;	  /* 2^32, or 0 */
@@ -61,9 +61,12 @@ static inline uint32_t atf_pack_put_function(struct atf_pack_encoding *encoding,
 	return atf_pack_put_name(encoding, guess, function);
 }
 
+/* Calls from undo.low on are the block's own. */
 static inline uint32_t atf_pack_name_of(const struct atf_pack_encoding *encoding, size_t number)
 {
-	return number >= encoding->floor ? encoding->lane->frames.items[number].name : 0;
+	const struct atf_pack_lane *lane = encoding->lane;
+
+	return number >= encoding->floor || number >= lane->undo.low ? lane->frames.items[number].name : 0;
 }
 
 static inline uint32_t atf_pack_caller_of(const struct atf_pack_encoding *encoding, size_t count)

@@ -220,13 +220,20 @@ static void longest_lower(struct atf_pack_encoding *encoding, uint32_t steps)
 	memset(encoding->longest, 0, steps * sizeof *encoding->longest);
 }
 
+/* undo.low fell to `low`. Calls from there up to `end` that are open, and the innermost around them, were open when the block began: they have
+ * names only if they were among the innermost then, and what their names were in earlier blocks is nothing here. */
+static void lowered(struct atf_pack_encoding *encoding, uint32_t before, uint32_t low, uint32_t end)
+{
+	longest_lower(encoding, before - low);
+	for (uint32_t i = low ? low - 1 : 0; i < end && i < encoding->floor; i++)
+		encoding->lane->frames.items[i].name = 0;
+}
+
 int atf_pack_encode_lower(struct atf_pack_encoding *encoding, size_t count)
 {
 	struct atf_pack_lane *lane = encoding->lane;
 
-	longest_lower(encoding, lane->undo.low - (uint32_t)count);
-	if (count && count <= encoding->floor)
-		lane->frames.items[count - 1].name = 0;
+	lowered(encoding, lane->undo.low, (uint32_t)count, (uint32_t)count);
 	return atf_pack_undo_lower(lane, count);
 }
 
@@ -247,7 +254,7 @@ int atf_pack_encode_odd(struct atf_pack_encoding *encoding, const struct ada_eve
 	if (busy && !lane->frames.count)
 		encoding->busy_ns += event->timestamp_ns - encoding->busy_from_ns;
 	if (lane->undo.low < low)
-		longest_lower(encoding, low - lane->undo.low);
+		lowered(encoding, low, lane->undo.low, event->event_kind == ADA_EVENT_LOST ? low : lane->undo.low);
 	if (encoding->ended_around != UINT32_MAX)
 		atf_pack_count_end(encoding, encoding->ended_around - lane->undo.low, &encoding->ended,
 				   event->timestamp_ns - encoding->ended.start_ns);
