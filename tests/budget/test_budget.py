@@ -96,6 +96,8 @@ def test_a_dear_function_goes_and_all_answers_say_so(ada, trace):
     said = completeness(ada, session)["muted"]
     assert said["functions"] == len(muted(ada, session)) and 0 < said["callsShare"] < 1
     assert b"muted (about" in ada("report", session.path).stdout
+    marks = {row["function"]: row["muted"] for row in json.loads(ada("report", "--format=json", session.path).stdout)["rows"]}
+    assert marks["quick"].startswith("calls") and "self" in marks["above"]
     assert b"muted for some of the time" in ada("narrate", "--all", session.path).stdout
     for one in manifest["muted"]:
         assert manifest["startNs"] <= one["fromNs"] < manifest["endNs"] and one["callsPerSecond"] > 0

@@ -9,24 +9,28 @@
 #include "cli/ground/source_cells.h"
 #include "cli/sums/commands.h"
 #include "cli/sums/compare.h"
+#include "cli/sums/muted_cells.h"
 #include "cli/sums/report_cost.h"
 #include "cli/sums/report_diff.h"
-#include "query/sums/stats.h"
 
-enum field { FUNCTION, MODULE, CALLS, TOTAL, SELF, MIN, MEAN, P50, P90, P99, MAX, FIELDS, SOURCE = FIELDS };
+enum field { FUNCTION, MODULE, CALLS, TOTAL, SELF, MIN, MEAN, P50, P90, P99, MAX, FIELDS };
 
-static const struct ada_column columns[FIELDS + ADA_SOURCE_CELLS] = {
+static const struct ada_column columns[FIELDS] = {
 	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_NAME }, [MODULE] = { "module", "MODULE", ADA_CELL_NAME },
 	[CALLS] = { "calls", "CALLS", ADA_CELL_NUMBER },	[TOTAL] = { "total_ns", "TOTAL", ADA_CELL_DURATION },
 	[SELF] = { "self_ns", "SELF", ADA_CELL_DURATION },	[MIN] = { "min_ns", "MIN", ADA_CELL_DURATION },
 	[MEAN] = { "mean_ns", "MEAN", ADA_CELL_DURATION },	[P50] = { "p50_ns", "P50", ADA_CELL_DURATION },
 	[P90] = { "p90_ns", "P90", ADA_CELL_DURATION },		[P99] = { "p99_ns", "P99", ADA_CELL_DURATION },
-	[MAX] = { "max_ns", "MAX", ADA_CELL_DURATION },		[SOURCE] = ADA_SOURCE_COLUMNS,
+	[MAX] = { "max_ns", "MAX", ADA_CELL_DURATION },
 };
+/* Behind these, where there is something to say in them. */
+static const struct ada_column muted_column = ADA_MUTED_COLUMN;
+static const struct ada_column source_columns[ADA_SOURCE_CELLS] = { ADA_SOURCE_COLUMNS };
+#define COLUMNS_MAX (FIELDS + 1 + ADA_SOURCE_CELLS)
 
 /* A function's row, with room for a name that is made up. */
 struct row {
-	struct ada_cell cells[FIELDS + ADA_SOURCE_CELLS];
+	struct ada_cell cells[COLUMNS_MAX];
 	const struct ada_function_stats *function;
 	char name[ADA_NAME_BUFFER];
 };
@@ -94,24 +98,43 @@ static int compare_rows(const void *left, const void *right, void *context)
 	return result ? result : strcmp(a->cells[MODULE].text, b->cells[MODULE].text);
 }
 
-static int put_rows(struct row *const *rows, size_t count, const struct ada_options *options, struct ada_output *output)
+static size_t choose_columns(struct ada_column chosen[COLUMNS_MAX], const struct ada_stats *stats, const struct ada_options *options)
 {
+	size_t count = FIELDS;
+
+	memcpy(chosen, columns, sizeof columns);
+	if (stats->muted)
+		chosen[count++] = muted_column;
+	for (size_t i = 0; i < ADA_SOURCE_CELLS && options->source; i++)
+		chosen[count++] = source_columns[i];
+	return count;
+}
+
+static int put_rows(struct row *const *rows, size_t count, const struct ada_stats *stats, const struct ada_options *options,
+		    struct ada_output *output)
+{
+	struct ada_column chosen[COLUMNS_MAX];
 	enum ada_format format = options->format;
 	char source[ADA_SOURCE_TEXT];
 	struct ada_rows table;
 	int result = 0;
 
-	ada_rows_open(&table, output, format, "rows", columns, options->source ? FIELDS + ADA_SOURCE_CELLS : FIELDS);
+	ada_rows_open(&table, output, format, "rows", chosen, choose_columns(chosen, stats, options));
 	for (size_t i = 0; i < count && !result; i++) {
 		const struct ada_function_stats *function = rows[i]->function;
+		struct ada_cell *cell = &rows[i]->cells[FIELDS];
 
+		if (stats->muted)
+			*cell++ = ada_muted_cell(function->muted, format);
 		if (options->source)
-			ada_source_fill(&rows[i]->cells[SOURCE], function->module, function->function_id, format, source);
+			ada_source_fill(cell, function->module, function->function_id, format, source);
 		result = ada_rows_add(&table, rows[i]->cells);
 	}
 	ada_rows_close(&table);
 	if (count && format == ADA_FORMAT_TEXT)
 		ada_output_string(output, "\n");
+	if (stats->muted && format == ADA_FORMAT_TEXT)
+		ada_output_string(output, ADA_MUTED_LEGEND);
 	return result;
 }
 
@@ -140,7 +163,7 @@ static int put_stats(const struct ada_stats *stats, const struct ada_session *se
 	qsort_r(order, count, sizeof *order, compare_rows, &sort);
 	if (options->format == ADA_FORMAT_TEXT)
 		ada_answer_unmatched(output, session, &options->functions);
-	result = put_rows(order, count < options->limit ? count : options->limit, options, output);
+	result = put_rows(order, count < options->limit ? count : options->limit, stats, options, output);
 done:
 	free(order);
 	free(rows);
@@ -153,7 +176,8 @@ static int put_diff(struct ada_stats *now, struct ada_stats *before, const struc
 				       .sort = options->sort,
 				       .functions = &options->functions,
 				       .limit = options->limit,
-				       .source = options->source };
+				       .source = options->source,
+				       .muted = now->muted || before->muted };
 	struct ada_diff diff;
 	int result = ada_diff_stats(&diff, now, before);
 
@@ -185,6 +209,8 @@ static int compute(struct ada_stats stats[ADA_SIDES], struct ada_comparison *com
 	for (int side = 0; side < ADA_SIDES && comparison->sessions[side]; side++) {
 		int result = ada_stats_compute(&stats[side], &comparison->selections[side], 0, error);
 
+		if (!result)
+			result = ada_stats_mark_muted(&stats[side], &comparison->selections[side], error);
 		if (result)
 			return result;
 		comparison->completeness[side] = stats[side].completeness;

@@ -7,6 +7,7 @@
 #include "cli/ground/rows.h"
 #include "cli/ground/source_cells.h"
 #include "cli/sums/compare.h"
+#include "cli/sums/muted_cells.h"
 
 /* Of each number three columns: now, before, and the change. */
 enum field {
@@ -16,15 +17,15 @@ enum field {
 	NUMBERS,
 	TOTAL_RATIO = NUMBERS + 3 * ADA_SIDE_FIELDS,
 	MEAN_RATIO,
-	SOURCE,
-	FIELDS = SOURCE + ADA_SOURCE_CELLS
+	NARROW,
+	FIELDS = NARROW + 1 + ADA_SOURCE_CELLS
 };
 
 #define SIDE_COLUMNS(side, name, unit, heading, heading_before, heading_change, kind)                                                      \
 	[NUMBERS + 3 * (side)] = { name unit, heading, kind }, [NUMBERS + 3 * (side) + 1] = { name "_before" unit, heading_before, kind }, \
 		       [NUMBERS + 3 * (side) + 2] = { name "_change" unit, heading_change, ADA_CELL_WRITTEN }
 
-static const struct ada_column columns[FIELDS] = {
+static const struct ada_column columns[NARROW] = {
 	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_NAME },
 	[MODULE] = { "module", "MODULE", ADA_CELL_NAME },
 	[STATUS] = { "status", "STATUS", ADA_CELL_TEXT },
@@ -36,8 +37,10 @@ static const struct ada_column columns[FIELDS] = {
 	SIDE_COLUMNS(ADA_SIDE_P99, "p99", "_ns", "P99", "BEFORE", NULL, ADA_CELL_DURATION),
 	[TOTAL_RATIO] = { "total_ratio", NULL, ADA_CELL_WRITTEN },
 	[MEAN_RATIO] = { "mean_ratio", "MEAN RATIO", ADA_CELL_WRITTEN },
-	[SOURCE] = ADA_SOURCE_COLUMNS,
 };
+/* Behind these, where there is something to say in them. */
+static const struct ada_column muted_column = ADA_MUTED_COLUMN;
+static const struct ada_column source_columns[ADA_SOURCE_CELLS] = { ADA_SOURCE_COLUMNS };
 
 static const char *const side_names[ADA_SIDE_FIELDS] = { "calls", "total", "self", "mean", "p50", "p99" };
 
@@ -48,6 +51,7 @@ struct number {
 
 struct row {
 	const struct ada_difference *function;
+	unsigned int muted; /* in either of the two */
 	struct number numbers[ADA_SIDES][ADA_SIDE_FIELDS];
 	const char *module;
 	const char *name;
@@ -73,6 +77,7 @@ static void take_numbers(struct number numbers[ADA_SIDE_FIELDS], const struct ad
 static bool fill_row(struct row *row, const struct ada_difference *function, const struct ada_pattern_list *patterns)
 {
 	row->function = function;
+	row->muted = (function->now ? function->now->muted : 0) | (function->before ? function->before->muted : 0);
 	row->name = ada_module_function(function->module, function->function_id, row->buffer);
 	row->module = ada_module_name(function->module);
 	if (patterns->items.count && !ada_module_is_meant(function->module, function->function_id, patterns))
@@ -99,10 +104,23 @@ bool ada_report_diff_sorts(const char *field)
 	return !strcmp(field, "function") || !strcmp(field, "module") || side_of(field) < ADA_SIDE_FIELDS;
 }
 
+/* What only one of the two recorded whole is no change. */
+static bool is_compared(const struct row *row)
+{
+	return !(row->muted & ADA_MUTED_CALLS);
+}
+
+static bool side_is_compared(const struct row *row, enum ada_report_side side)
+{
+	return is_compared(row) && !(side == ADA_SIDE_SELF && row->muted & ADA_MUTED_SELF);
+}
+
 static uint64_t change_of(const struct row *row, enum ada_report_side side)
 {
 	uint64_t now = row->numbers[ADA_NOW][side].value, before = row->numbers[ADA_BEFORE][side].value;
 
+	if (!side_is_compared(row, side))
+		return 0;
 	return now > before ? now - before : before - now;
 }
 
@@ -113,6 +131,8 @@ static int compare_rows(const void *left, const void *right, void *context)
 	enum ada_report_side side = side_of(sort);
 	int result = 0;
 
+	if (is_compared(a) != is_compared(b))
+		return is_compared(a) ? -1 : 1;
 	if (side < ADA_SIDE_FIELDS && change_of(a, side) != change_of(b, side))
 		return change_of(a, side) > change_of(b, side) ? -1 : 1;
 	if (!strcmp(sort, "module"))
@@ -136,7 +156,7 @@ static struct ada_cell number_cell(struct number number)
 static struct ada_cell ratio_cell(const struct row *row, enum ada_report_side side, char text[ADA_COMPARE_TEXT])
 {
 	struct number now = row->numbers[ADA_NOW][side], before = row->numbers[ADA_BEFORE][side];
-	const char *ratio = now.known && before.known ? ada_compare_ratio(text, now.value, before.value) : NULL;
+	const char *ratio = now.known && before.known && is_compared(row) ? ada_compare_ratio(text, now.value, before.value) : NULL;
 
 	return (struct ada_cell){ .text = ratio ? ratio : "", .absent = !ratio };
 }
@@ -144,9 +164,9 @@ static struct ada_cell ratio_cell(const struct row *row, enum ada_report_side si
 static int put_row(struct ada_rows *table, const struct row *row, const struct ada_report_diff *how)
 {
 	const struct ada_difference *function = row->function;
-	const char *status = !function->before ? "new" : !function->now ? "gone" : NULL;
+	const char *status = !is_compared(row) ? "not compared" : !function->before ? "new" : !function->now ? "gone" : NULL;
 	bool text = how->format == ADA_FORMAT_TEXT;
-	struct ada_cell cells[FIELDS] = {};
+	struct ada_cell cells[FIELDS] = {}, *cell = &cells[NARROW];
 	char source[ADA_SOURCE_TEXT];
 	struct texts texts;
 
@@ -160,27 +180,47 @@ static int put_row(struct ada_rows *table, const struct row *row, const struct a
 		cells[NUMBERS + 3 * side + 1] = number_cell(before);
 		cells[NUMBERS + 3 * side + 2] = (struct ada_cell){
 			.text = ada_compare_change(texts.changes[side], how->format, side != ADA_SIDE_CALLS, now.value, before.value),
-			.absent = !now.known || !before.known,
+			.absent = !now.known || !before.known || !side_is_compared(row, side),
 		};
 	}
 	cells[TOTAL_RATIO] = ratio_cell(row, ADA_SIDE_TOTAL, texts.total);
 	cells[MEAN_RATIO] = ratio_cell(row, ADA_SIDE_MEAN, texts.mean);
+	if (how->muted)
+		*cell++ = ada_muted_cell(row->muted, how->format);
 	if (how->source)
-		ada_source_fill(&cells[SOURCE], function->module, function->function_id, how->format, source);
+		ada_source_fill(cell, function->module, function->function_id, how->format, source);
 	return ada_rows_add(table, cells);
 }
 
+static size_t choose_columns(struct ada_column chosen[FIELDS], const struct ada_report_diff *how)
+{
+	size_t count = NARROW;
+
+	memcpy(chosen, columns, sizeof columns);
+	if (how->muted)
+		chosen[count++] = muted_column;
+	for (size_t i = 0; i < ADA_SOURCE_CELLS && how->source; i++)
+		chosen[count++] = source_columns[i];
+	return count;
+}
+
+/* Of each sort so many as the limit allows. */
 static int put_rows(struct row *const *rows, size_t count, const struct ada_report_diff *how, struct ada_output *output)
 {
+	struct ada_column chosen[FIELDS];
+	uint64_t put[2] = { 0 };
 	struct ada_rows table;
 	int result = 0;
 
-	ada_rows_open(&table, output, how->format, "rows", columns, how->source ? FIELDS : SOURCE);
+	ada_rows_open(&table, output, how->format, "rows", chosen, choose_columns(chosen, how));
 	for (size_t i = 0; i < count && !result; i++)
-		result = put_row(&table, rows[i], how);
+		if (put[is_compared(rows[i])]++ < how->limit)
+			result = put_row(&table, rows[i], how);
 	ada_rows_close(&table);
 	if (count && how->format == ADA_FORMAT_TEXT)
 		ada_output_string(output, "\n");
+	if (how->muted && how->format == ADA_FORMAT_TEXT)
+		ada_output_string(output, ADA_MUTED_LEGEND);
 	return result;
 }
 
@@ -199,7 +239,7 @@ int ada_report_diff_put(const struct ada_report_diff *how, const struct ada_diff
 			count++;
 		}
 	qsort_r(order, count, sizeof *order, compare_rows, (void *)how->sort);
-	result = put_rows(order, count < how->limit ? count : how->limit, how, output);
+	result = put_rows(order, count, how, output);
 done:
 	free(rows);
 	free(order);

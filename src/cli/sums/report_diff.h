@@ -10,8 +10,9 @@ struct ada_report_diff {
 	enum ada_format format;
 	const char *sort;			  /* function, module, or by the change in calls, total, self, mean, p50, p99 */
 	const struct ada_pattern_list *functions; /* only these; empty: all */
-	uint64_t limit;
+	uint64_t limit;				  /* rows of functions that are compared, and as many of those that aren't */
 	bool source;
+	bool muted; /* in one of the two functions were left out for some of the time: these aren't compared, and stand behind the others */
 };
 
 bool ada_report_diff_sorts(const char *field);

@@ -66,6 +66,7 @@ static int add_stats(struct ada_function_stats *sum, const struct ada_function_s
 	sum->unknown += function->unknown;
 	sum->total_ns += function->total_ns;
 	sum->self_ns += function->self_ns;
+	sum->muted |= function->muted;
 	return ada_histogram_merge(&sum->durations, &function->durations);
 }
 

@@ -27,10 +27,13 @@ struct ada_function_stats {
 	uint64_t function_id;	   /* in one of the processes */
 	uint64_t key;		   /* as of ada_process_function_key */
 	uint64_t unknown;	   /* calls without a known end */
+	unsigned int muted;	   /* filled in by ada_stats_mark_muted alone (query/sums/muted.h) */
 } __attribute__((aligned(64)));
 
 struct ada_stats {
-	ADA_ARRAY(struct ada_function_stats *) functions; /* by their keys */
+	/* By their keys; behind them those that ada_stats_mark_muted has added. */
+	ADA_ARRAY(struct ada_function_stats *) functions;
+	bool muted; /* it has marked any */
 	struct ada_completeness completeness;
 };
 
