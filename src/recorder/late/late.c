@@ -298,8 +298,8 @@ static int check_stacks(struct ada_hold *hold, const struct ada_held *thread, co
 	if (status)
 		return ada_error_set(hold->error, -status, "thread %d has too many stacks to look at", thread->tid);
 	return returns.inside ? ada_error_set(hold->error, EBUSY, "a handler of thread %d interrupted a function that is to be hooked",
-					      thread->tid)
-			      : 0;
+					      thread->tid) :
+				0;
 }
 
 static int patch(struct ada_hold *hold, const struct ada_late *late)
