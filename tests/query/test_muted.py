@@ -26,6 +26,12 @@ def muted(session, tmp_path):
     return make
 
 
+def findings(ada, path, status=0):
+    result = ada("verify", "--format=json", path)
+    assert result.status == status, result.stdout.decode()
+    return {row["check"]: (row["ok"], row["message"]) for row in json.loads(result.stdout)["rows"] if row["check"].startswith("muted")}
+
+
 def as_json(ada, *arguments):
     result = ada(*arguments, "--format=json")
     assert result.status == 0, result.stderr.decode()
@@ -78,3 +84,21 @@ def test_diff_compares_what_both_recorded(ada, muted, session, now, before):
     assert [row["status"] == "not compared" for row in few] == [False, True]
     text = ada("report", f"--diff={other}", one).stdout.decode()
     assert "not compared" in text and "--budget" in text
+
+
+def test_verify_knows_what_was_muted(ada, muted, session):
+    assert findings(ada, muted((THROWER, START_NS, START_NS + 1), (1, START_NS, None))) == {"muted": (True, ""), "muted calls": (True, "")}
+    assert findings(ada, session("plain")) == {}
+
+
+@pytest.mark.parametrize("stretch, fault", [((77, START_NS, None), "in no module's table"), ((LEAF, START_NS + 9, START_NS + 8), "ends before"),
+                                            ((LEAF, START_NS - 1, None), "begins before"), ((LEAF, END_NS + 10**9, None), "behind the process's end")])
+def test_verify_finds_what_cannot_be(ada, muted, stretch, fault):
+    ok, message = findings(ada, muted((1, START_NS, None), stretch), status=1)["muted"]
+    assert not ok and message.startswith("entry 1: ") and fault in message
+
+
+def test_verify_tells_calls_of_what_was_out(ada, muted):
+    """One call a thread is a stop's: the thread was in the hook. leaf was called twice."""
+    ok, message = findings(ada, muted((LEAF, START_NS, None)))["muted calls"]
+    assert ok and message.startswith("1 calls are recorded of functions that were out, the first of leaf")

@@ -11,15 +11,17 @@
 #include "base/hash.h"
 #include "query/calls/stack.h"
 #include "query/session/selection.h"
-#include "query/verify/verify.h"
+#include "query/verify/muted.h"
 
 /* What the pass over the events collects. */
 struct pass {
 	struct ada_table functions; /* function ids used -> position of the first event */
 	struct ada_calls calls;
-	uint64_t orphans, orphan_at; /* ends without a call, where no loss explains them */
-	uint64_t jumps, jump_at;     /* calls deeper than what is open, likewise */
-	uint64_t falls, fall_at;     /* times lower than the one before: also between segments */
+	struct ada_verify_mutes *mutes; /* NULL: none */
+	struct ada_table mutes_seen;	/* of the thread */
+	uint64_t orphans, orphan_at;	/* ends without a call, where no loss explains them */
+	uint64_t jumps, jump_at;	/* calls deeper than what is open, likewise */
+	uint64_t falls, fall_at;	/* times lower than the one before: also between segments */
 };
 
 void ada_verify_file_found(void *context, const char *check, bool ok, const char *message)
@@ -114,6 +116,8 @@ static int pass_event(struct pass *pass, const struct ada_event *event, uint64_t
 	if (event->event_kind != ADA_EVENT_LOST && !ada_table_get(&pass->functions, event->function_id, &before) &&
 	    ada_table_put(&pass->functions, event->function_id, position))
 		return -ENOMEM;
+	if (is_call && pass->mutes && ada_verify_mutes_call(pass->mutes, &pass->mutes_seen, event->function_id, event->timestamp_ns))
+		return -ENOMEM;
 	if (ada_calls_feed(calls, event, position))
 		return -ENOMEM;
 	if (calls->orphans != orphans && !calls->losses)
@@ -199,7 +203,7 @@ int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread
 	struct ada_book book = { .thread = thread };
 	const AtfTotalsHeader *totals;
 	char directory[PATH_MAX];
-	struct pass pass = {};
+	struct pass pass = { .mutes = verify->mutes };
 	int result;
 
 	result = ada_path(directory, "%s/thread_%u", thread->process->directory, thread->number);
@@ -226,5 +230,6 @@ int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread
 	}
 	ada_calls_close(&pass.calls);
 	ada_table_free(&pass.functions);
+	ada_table_free(&pass.mutes_seen);
 	return result;
 }

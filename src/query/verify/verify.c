@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "query/verify/muted.h"
 
 void ada_verify_found(struct ada_verify *verify, const char *file, const char *check, bool ok, const char *format, ...)
 {
@@ -137,6 +138,23 @@ static void verify_document(struct ada_verify *verify)
 		verify_entry(verify, json_object_array_get_idx(processes, i));
 }
 
+static int verify_process(struct ada_verify *verify, const struct ada_process *process)
+{
+	struct ada_verify_mutes mutes;
+	int result;
+
+	verify_manifest(verify, process);
+	result = ada_verify_mutes_open(&mutes, verify, process);
+	verify->mutes = &mutes;
+	for (size_t i = 0; i < process->thread_count && !result; i++)
+		result = ada_verify_thread(verify, &verify->session->threads.items[process->first_thread + i]);
+	verify->mutes = NULL;
+	if (!result)
+		ada_verify_mutes_tell(&mutes, verify, process);
+	ada_verify_mutes_close(&mutes);
+	return result ? result : ada_verify_windows(verify, process);
+}
+
 int ada_verify_session(struct ada_verify *verify, struct ada_error *error)
 {
 	const struct ada_session *session = verify->session;
@@ -146,14 +164,7 @@ int ada_verify_session(struct ada_verify *verify, struct ada_error *error)
 		ada_verify_found(verify, ".", "readable", false, "%s", session->problems.items[i]);
 	verify_document(verify);
 	ada_verify_sched(verify);
-	for (size_t i = 0; i < session->processes.count && !result; i++) {
-		const struct ada_process *process = session->processes.items[i];
-
-		verify_manifest(verify, process);
-		for (size_t j = 0; j < process->thread_count && !result; j++)
-			result = ada_verify_thread(verify, &session->threads.items[process->first_thread + j]);
-		if (!result)
-			result = ada_verify_windows(verify, process);
-	}
+	for (size_t i = 0; i < session->processes.count && !result; i++)
+		result = verify_process(verify, session->processes.items[i]);
 	return result ? ada_error_system(error, -result, "%s", session->path) : 0;
 }
