@@ -1,7 +1,8 @@
 /* budget_program stress PLUGIN: until its input ends, eight threads in hot code, each of which knows what every call returns; signals whose
  * handlers call the same functions, and of which none may be lost; exceptions, jumps, callbacks of libc; and a library that comes and goes.
  * "wrong 0 sent N taken N": all was right. budget_program calls ROUNDS EACH: calls of a small function, and of every EACH calls above it one that takes long.
- * budget_program serve: the same, as many rounds as its input says. budget_program loops: in a loop that begins within a patch's bytes. */
+ * budget_program serve: the same, as many rounds as its input says. budget_program crash ROUNDS: so many calls of
+ * `step`, the last of which leads to a crash. budget_program loops: in a loop that begins within a patch's bytes. */
 #include <algorithm>
 #include <atomic>
 #include <csetjmp>
@@ -245,6 +246,28 @@ extern "C" NOINLINE int above(int round, int each)
 	return x;
 }
 
+extern "C" NOINLINE void fall(volatile int *nowhere)
+{
+	*nowhere = 1;
+}
+
+extern "C" NOINLINE int step(int x, bool last)
+{
+	if (last)
+		fall(nullptr);
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+
+extern "C" NOINLINE int way(int rounds)
+{
+	int x = 0;
+
+	for (int i = 0; i < rounds; i++)
+		x = step(x, i == rounds - 1);
+	return x;
+}
+
 static int calls(int rounds, int each)
 {
 	long sum = 0;
@@ -277,6 +300,8 @@ int main(int count, char **words)
 		return stress(words[2]);
 	if (count == 4 && !strcmp(words[1], "calls"))
 		return calls(atoi(words[2]), atoi(words[3]));
+	if (count == 3 && !strcmp(words[1], "crash"))
+		return way(atoi(words[2]));
 	if (count == 2 && !strcmp(words[1], "loops"))
 		return loops();
 	if (count == 2 && !strcmp(words[1], "serve"))

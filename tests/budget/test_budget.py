@@ -1,6 +1,7 @@
 """--budget: functions that cost too much are let go of while the program runs, and every answer says so; the program doesn't notice. The
 counts are the program's own (program.cc)."""
 import json
+import signal
 import time
 
 import pytest
@@ -149,6 +150,17 @@ def test_a_rule_that_comes_brings_back_what_was_muted(ada, build_dir, tmp_path):
     count, = ask(ada, check_recording(ada, tmp_path / "ada"),
                  f"SELECT COUNT(*) AS calls FROM calls WHERE function = 'quick' AND start_ns >= {before}")
     assert count["calls"] == 100 * QUICK
+
+
+def test_a_crash_lacks_muted_frames_only(ada, build_dir, tmp_path):
+    result = ada.trace(tmp_path / "ada", [build_dir / "tests/budget/budget_program", "crash", 30_000_000], "--budget")
+    assert result.status == 128 + signal.SIGSEGV, result.stderr.decode()
+    session = check_recording(ada, tmp_path / "ada")
+    told = {row["kind"]: row["text"] for row in json.loads(ada("narrate", "--all", "--format=json", session.path).stdout)["rows"]}
+    path = [frame.split()[0] for frame in told["open-frames"].split(": ", 1)[1].rstrip(".").split(" > ")]
+    out = told["crash-muted"].split(": ", 1)[1].rstrip(".").split(", ")
+    assert "step" in out and set(out) <= muted(ada, session)
+    assert [name for name in ("main", "way", "step", "fall") if name not in out] == path
 
 
 @pytest.mark.parametrize("text", ["0", "x", "-1%", "5%%", "20000"])

@@ -6,8 +6,10 @@
 #include "base/units.h"
 #include "query/calls/calls.h"
 #include "query/narrate/parts.h"
+#include "query/session/mutes.h"
 
 #define CALLS_TOLD 5
+#define MUTED_TOLD 20
 #define EVENTS_READ 256 /* before the crash, for its last calls */
 
 static uint64_t address_of(const json_object *object, const char *field)
@@ -134,6 +136,30 @@ static void tell_frames(struct ada_story *story, const struct ada_thread *thread
 	ada_stack_close(&stack);
 }
 
+/* Which functions' frames the path above may lack. */
+static void tell_muted(struct ada_story *story, const struct ada_process *process, uint64_t ns)
+{
+	char name[ADA_WORDS_NAME];
+	struct ada_telling telling;
+	struct ada_muted muted;
+	size_t count = 0;
+
+	for (size_t i = 0; ada_process_muted(process, i, &muted); i++)
+		count += muted.from_ns <= ns && ns < muted.to_ns;
+	if (!count || !ada_telling_open(story, &telling))
+		return;
+	fprintf(telling.stream, "%zu function%s muted at that time, whose calls would be missing among these: ", count,
+		count == 1 ? " was" : "s were");
+	for (size_t i = 0, told = 0; ada_process_muted(process, i, &muted) && told < MUTED_TOLD; i++)
+		if (muted.from_ns <= ns && ns < muted.to_ns)
+			fprintf(telling.stream, "%s%s", told++ ? ", " : "", ada_words_function(story, process, muted.function_id, name));
+	if (count > MUTED_TOLD)
+		fprintf(telling.stream, " and %zu more", count - MUTED_TOLD);
+	fputs(".", telling.stream);
+	ada_telling_say(story, "crash-muted", &telling);
+	ada_narrate_cite_file(story, process, "manifest.json", "muted");
+}
+
 struct last_calls {
 	struct ada_story *story;
 	const struct ada_thread *thread;
@@ -205,6 +231,7 @@ void ada_narrate_crash(struct ada_story *story, const struct ada_process *proces
 	tell_place(story, process, thread, end);
 	if (thread) {
 		tell_frames(story, thread, end);
+		tell_muted(story, process, ns);
 		tell_last_calls(story, thread, end);
 	}
 	if (ns != UINT64_MAX && ns != told_ns)

@@ -22,7 +22,7 @@ struct ada_verify {
 	void (*found)(void *context, const struct ada_finding *finding);
 	void *context;
 	uint64_t checks, failures;
-	struct ada_verify_mutes *mutes; /* of the process that is being checked; NULL: none */
+	struct ada_verify_mutes *mutes;	  /* of the process that is being checked; NULL: none */
 	ADA_ARRAY(struct ada_book) books; /* of each thread, in the session's order; the caller's to free */
 };
 
