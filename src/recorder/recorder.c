@@ -315,6 +315,8 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 		goto out;
 	launched = true;
 	ada_loop_tell(ada_session_publish(&recorder.session, &latest), &latest);
+	if (options->announce)
+		dprintf(options->announce, "%s\n", recorder.session.directory);
 	loop.sampler = ada_sampler_open(&recorder);
 	ada_recording_open(&loop.progress, options->quiet);
 	ada_loop_run(&loop);

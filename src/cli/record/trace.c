@@ -5,6 +5,7 @@
 #include "cli/ground/leftovers.h"
 #include "cli/ground/options.h"
 #include "cli/record/commands.h"
+#include "cli/record/herald.h"
 #include "cli/record/trace_options.h"
 #include "recover/keeper.h"
 
@@ -37,6 +38,7 @@ int ada_cmd_trace(int argc, char **argv)
 	};
 	struct ada_trace_options options;
 	struct ada_trace_words words;
+	struct ada_herald herald = {};
 	int exit_status = ADA_EXIT_FAILED, status;
 
 	ada_trace_words_open(&words, &options);
@@ -48,10 +50,13 @@ int ada_cmd_trace(int argc, char **argv)
 	if (!status && !options.command)
 		status = ada_error_set(&words.error, EINVAL,
 				       "no program to trace: ada trace [OPTION]... PROGRAM [ARG]..., such as `ada trace ls -l`");
+	status = status ?: ada_herald_start(&herald, words.on_window, &words.error);
+	options.announce = herald.recorder;
 	if (!status)
 		status = ada_trace(&options, &exit_status, &words.error);
 	if (status)
 		fprintf(stderr, "%s: %s\n", argv[0], *words.error.text ? words.error.text : strerror(-status));
+	ada_herald_end(&herald);
 	ada_trace_words_close(&words);
 	return exit_status;
 }

@@ -46,6 +46,7 @@ enum key {
 	KEY_POST_SEC,
 	KEY_POST_EVENTS,
 	KEY_MARK_SIGNAL,
+	KEY_ON_WINDOW,
 	KEY_SCHED,
 	KEY_BUDGET,
 	KEY_KEEP,
@@ -81,6 +82,7 @@ static const struct argp_option options_table[] = {
 	{ "post-roll-sec", KEY_POST_SEC, "S", 0, "The same in seconds (default: by events)", 0 },
 	{ "post-roll-events", KEY_POST_EVENTS, "N", 0, "Kept after a mark (default: 1000)", 0 },
 	{ "mark-signal", KEY_MARK_SIGNAL, "SIG", 0, "`ada trace` getting SIG is a manual mark", 0 },
+	{ "on-window", KEY_ON_WINDOW, "COMMAND", 0, "Tell COMMAND of each window (its headline, as JSON)", 0 },
 	{ NULL, 0, NULL, 0, "How it is buffered, for each process:", 3 },
 	{ "index-buffer", KEY_INDEX_BUFFER, "SIZE", 0, "Of events (default: 64M; 1M to 16G)", 0 },
 	{ "index-mode", KEY_INDEX_MODE, "MODE", 0, "streaming (default), oneshot, circular", 0 },
@@ -295,6 +297,9 @@ static int take_kept(int key, char *argument, struct ada_trace_words *words)
 	case KEY_POST_SEC: return take_seconds("post-roll-sec", argument, &options->post_roll_ns, error);
 	case KEY_PRE_EVENTS: return take_events("pre-roll-events", argument, &options->pre_roll_events, &options->pre_roll_ns, error);
 	case KEY_POST_EVENTS: return take_events("post-roll-events", argument, &options->post_roll_events, &options->post_roll_ns, error);
+	case KEY_ON_WINDOW:
+		words->on_window = argument;
+		return *argument ? 0 : ada_error_set(error, EINVAL, "--on-window: names no command");
 	case KEY_MARK_SIGNAL: return take_signal(argument, &options->mark_signal, error);
 	}
 	return ARGP_ERR_UNKNOWN;

@@ -9,6 +9,7 @@ struct ada_trace_words {
 	struct ada_trace_options *options;
 	struct ada_error error;
 	const char *stack_bytes, *no_detail; /* as given, to find contradictions with other options */
+	const char *on_window;		     /* --on-window; NULL: not given */
 	bool stack_off;			     /* --detail=regs */
 	ADA_ARRAY(char *) owned;	     /* lines of trigger files, and where they stand */
 };

@@ -51,4 +51,6 @@ struct ada_narrative_style {
 };
 /* Prints the sections; the caller puts the completeness behind them. JSON: `"rows": [...],` and a newline. */
 void ada_narrative_print(struct ada_output *output, const struct ada_narrative *narrative, const struct ada_narrative_style *style);
+/* The row of its first headline as a JSON object in a line, which also names the session. Of a window that has none: the first row. */
+void ada_narrative_print_headline(struct ada_output *output, const struct ada_narrative *narrative, const char *session);
 #endif

@@ -257,9 +257,9 @@ static void put_json_evidence(struct ada_output *output, const struct ada_eviden
 	ada_output_string(output, "}");
 }
 
-static void put_json_sentence(struct ada_output *output, const struct ada_section *section, const struct ada_sentence *sentence)
+static void put_json_fields(struct ada_output *output, const struct ada_section *section, const struct ada_sentence *sentence)
 {
-	ada_output_string(output, "{\"section\": ");
+	ada_output_string(output, "\"section\": ");
 	ada_output_json(output, section->title);
 	ada_output_string(output, ", \"process\": ");
 	if (section->process)
@@ -286,6 +286,12 @@ static void put_json_sentence(struct ada_output *output, const struct ada_sectio
 		ada_output_string(output, sentence->cause);
 	}
 	ada_output_string(output, "}");
+}
+
+static void put_json_sentence(struct ada_output *output, const struct ada_section *section, const struct ada_sentence *sentence)
+{
+	ada_output_string(output, "{");
+	put_json_fields(output, section, sentence);
 }
 
 static void put_json(struct ada_output *output, const struct ada_narrative *narrative)
@@ -333,4 +339,22 @@ void ada_narrative_print(struct ada_output *output, const struct ada_narrative *
 	if (page.brief)
 		ada_output_string(output, style->format == ADA_NARRATIVE_MARKDOWN ? "\n`--all` tells more of each window.\n" :
 										    "\n--all tells more of each window.\n");
+}
+
+void ada_narrative_print_headline(struct ada_output *output, const struct ada_narrative *narrative, const char *session)
+{
+	const struct ada_section *section = narrative->sections.items;
+	const struct ada_sentence *headline;
+
+	if (!narrative->sections.count || !section->sentences.count)
+		return;
+	headline = section->sentences.items;
+	for (size_t i = section->sentences.count; i--;)
+		if (section->sentences.items[i].cause)
+			headline = &section->sentences.items[i];
+	ada_output_string(output, "{\"session\": ");
+	ada_output_json(output, session);
+	ada_output_string(output, ", ");
+	put_json_fields(output, section, headline);
+	ada_output_string(output, "\n");
 }

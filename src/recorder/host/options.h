@@ -18,6 +18,7 @@ struct ada_keeping;
 struct ada_trace_options {
 	/* starts the process that finishes the session should the recorder die; NULL: nobody does */
 	pid_t (*keep)(const struct ada_keeping *keeping);
+	int announce;			       /* descriptor that gets the session's path, a line, once the session is there; 0: none */
 	const char *output;		       /* directory that gets the session */
 	const char *agent;		       /* NULL: found beside ada's own executable */
 	char **command;			       /* NULL-terminated; command[0] is looked up like a shell does */
