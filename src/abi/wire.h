@@ -228,6 +228,8 @@ struct ada_shm_heir {	     /* 256 bytes; written by the agent unless said otherw
 };
 static_assert(sizeof(struct ada_shm_heir) == 256, "shm heir");
 
+#define ADA_WAIT_NS 20000000ull /* how often a thread that waits for the recorder looks whether it lives */
+
 struct ada_shm {
 	/* Written by the recorder before the agent sees it */
 	char magic[8];
@@ -248,10 +250,10 @@ struct ada_shm {
 	uint32_t detail_chunk_bytes;	    /* ADA_DETAIL_CHUNK_BYTES of the next two */
 	uint32_t detail_stack_bytes;	    /* captured at most: a multiple of 16 */
 	uint32_t detail_return_stack_bytes; /* the same of each RETURN; 0: only of those whose result lies there */
-	uint32_t reserved3;
-	uint32_t detail_mode; /* enum ada_detail_mode */
-	uint16_t poison;      /* 1: hooks fill what plans call free with garbage (--debug-poison) */
-	uint16_t unbound;     /* 1: all calls come through the patches of functions (--debug-unbound) */
+	uint32_t ticks_a_wait;		    /* ADA_WAIT_NS in ticks of the counter */
+	uint32_t detail_mode;		    /* enum ada_detail_mode */
+	uint16_t poison;		    /* 1: hooks fill what plans call free with garbage (--debug-poison) */
+	uint16_t unbound;		    /* 1: all calls come through the patches of functions (--debug-unbound) */
 	/* Written by the recorder while the agent runs */
 	uint32_t stop;		  /* 1: record no more (atomic) */
 	uint32_t returned;	  /* counts chunks and entries of threads given back; futex of --on-full=block (atomic) */

@@ -82,6 +82,7 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 	if (status)
 		return ada_error_system(error, -status, "ada can't start");
 	anchor_count = ada_clock_anchors(recorder->clock, &anchors);
+	recorder->ticks_a_wait = (uint32_t)(ADA_WAIT_NS / anchors[anchor_count - 1].ns_per_tick);
 	status = ada_policy_open(&recorder->policy, options, 1 / anchors[anchor_count - 1].ns_per_tick, error);
 	if (status)
 		return status;

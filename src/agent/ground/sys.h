@@ -71,7 +71,6 @@ struct ada_stand {
 };
 bool ada_presence_stands(struct ada_stand *stand, uint64_t wait_ns);
 bool ada_presence_stands_yet(void); /* no beat has come since somebody was told that the recorder stands */
-#define ADA_WAIT_NS 20000000ull	    /* how often a thread that waits for the recorder looks whether it lives */
 
 /* Blocks all signals but SIGSYS, also the two that libc keeps for itself. A signal that an instruction of ours raised would kill. */
 uint64_t ada_sys_signals_block(void); /* the mask before */

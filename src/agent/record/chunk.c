@@ -238,18 +238,30 @@ bool ada_core_held(uint32_t returned)
 struct wait {
 	uint32_t *word, value;
 };
-static __thread bool timed_out;
+static __thread uint64_t pause_ticks; /* that the last wait took; UINT64_MAX: no signal ended it before its time */
 
 /* Reads nothing itself: what a handler forks has another segment by now, and perhaps no `argument`. */
 static void wait_open(void *argument)
 {
 	const struct wait *wait = argument;
+	uint64_t start = ada_sys_counter();
 
-	timed_out = false;
+	pause_ticks = 0;
 	if (!ada_quiet_enter())
 		return;
-	timed_out = ada_sys_futex_wait(wait->word, wait->value, ADA_WAIT_NS) == -ETIMEDOUT;
+	if (ada_sys_futex_wait(wait->word, wait->value, ADA_WAIT_NS) == -ETIMEDOUT)
+		pause_ticks = UINT64_MAX;
+	else
+		pause_ticks = ada_sys_counter() - start;
 	ada_quiet_leave();
+}
+
+/* How long the last wait was. A program that was stopped meanwhile, or whose handler ran for long, waited no longer than one wait takes. */
+static uint64_t pause_ns(const struct ada_shm *shm)
+{
+	return pause_ticks < shm->ticks_a_wait		      ? pause_ticks * ADA_WAIT_NS / shm->ticks_a_wait :
+	       shm->ticks_a_wait || pause_ticks == UINT64_MAX ? ADA_WAIT_NS :
+								0;
 }
 
 bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack lack)
@@ -276,9 +288,9 @@ bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack l
 			  (lack == ADA_LACK_FULL || waits == 1 || some_sealed(shm));
 		if (waiting && !ada_slow_pause(thread, wait_open, &wait))
 			return false;
-		/* A wait that a signal ended doesn't count: a stopped program waits for nothing. */
-		held_ns += timed_out ? ADA_WAIT_NS : 0;
-		stands = ada_presence_stands(&stand, timed_out ? ADA_WAIT_NS : 0);
+		/* What a signal ended counts, too: a timer's may end each of them. */
+		held_ns += pause_ns(shm);
+		stands = ada_presence_stands(&stand, pause_ns(shm));
 	}
 	if (stands && !waiting)
 		__atomic_fetch_add(&shm->waits_given_up, 1, __ATOMIC_RELAXED);

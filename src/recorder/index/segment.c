@@ -223,6 +223,7 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	}
 	layout.index_mode = options->index_mode;
 	layout.on_full = options->on_full;
+	layout.ticks_a_wait = options->ticks_a_wait;
 	layout.poison = options->poison;
 	layout.unbound = options->unbound;
 	layout.pid = options->pid;

@@ -61,11 +61,12 @@ struct ada_segment_options {
 	bool scarce;   /* limits leave little memory: it begins with about a megabyte */
 	bool no_small; /* there is no address space to spare */
 	uint32_t pid, provider;
-	bool poison;	/* --debug-poison */
-	bool unbound;	/* --debug-unbound */
-	bool named;	/* in `shared`, by its provider's number or, where it is to lie ready, by that number: */
-	uint32_t ready; /* 0: it is a process's from the beginning */
-	bool children;	/* children of its process may take what lies ready */
+	uint32_t ticks_a_wait; /* ADA_WAIT_NS in ticks */
+	bool poison;	       /* --debug-poison */
+	bool unbound;	       /* --debug-unbound */
+	bool named;	       /* in `shared`, by its provider's number or, where it is to lie ready, by that number: */
+	uint32_t ready;	       /* 0: it is a process's from the beginning */
+	bool children;	       /* children of its process may take what lies ready */
 };
 
 uint64_t ada_segment_bytes(const struct ada_segment_options *options); /* of the whole segment */

@@ -56,6 +56,7 @@ struct ada_segment_options ada_stock_options(const struct ada_recorder *recorder
 					     .detail_stack_bytes = options->detail_stack_bytes,
 					     .stack_at_return = options->stack_at_return,
 					     .detail_mode = options->detail_mode,
+					     .ticks_a_wait = recorder->ticks_a_wait,
 					     .poison = options->poison,
 					     .unbound = options->unbound,
 					     /* Where all detail is kept, the recorder pins it before a process begins. */

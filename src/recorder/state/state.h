@@ -147,6 +147,7 @@ struct ada_recorder {
 	struct ada_plans *plans;
 	struct ada_policy *policy;
 	struct ada_clock *clock;
+	uint32_t ticks_a_wait; /* ADA_WAIT_NS by that clock, as it began */
 	struct ada_sink *sink;
 	struct ada_packers *packers;
 	struct ada_scribe *scribe;

@@ -9,7 +9,31 @@
  * pie: yes
  */
 #include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 #include "check.h"
+
+#ifdef TICK_US
+/* A timer of this very thread's. Its handler is no function that is hooked: one that is would wait itself, with the signal blocked. */
+static void tick(void)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM };
+	struct itimerspec times = { { 0, TICK_US * 1000 }, { 0, TICK_US * 1000 } };
+	struct sigaction action = { .sa_handler = (void (*)(int))(void *)abs, .sa_flags = SA_RESTART };
+	timer_t timer;
+
+	event._sigev_un._tid = (int)syscall(SYS_gettid);
+	CHECK(!sigaction(SIGALRM, &action, NULL) && !timer_create(CLOCK_MONOTONIC, &event, &timer) &&
+	      !timer_settime(timer, 0, &times, NULL));
+}
+#else
+static void tick(void)
+{
+}
+#endif
 
 static pthread_barrier_t barrier;
 
@@ -27,6 +51,7 @@ NOINLINE static int dive(int depth)
 
 static void *body(void *met)
 {
+	tick();
 	__atomic_fetch_add((int *)met, dive(100) == 101, __ATOMIC_RELAXED);
 	return NULL;
 }
@@ -37,6 +62,7 @@ int main(void)
 	pthread_attr_t attributes;
 	int met = 0;
 
+	tick();
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, 1 << 17);
 	pthread_barrier_init(&barrier, NULL, 300);
