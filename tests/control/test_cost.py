@@ -83,6 +83,18 @@ def test_what_to_leave_out_for_a_given_cost(ada, program, tmp_path):
     assert "main" in functions and not functions & {"tick", "pair"}
 
 
+def test_a_cost_estimated_as_more_than_all(ada, program, tmp_path):
+    """Prices are estimates: a program that does nothing but calls may seem to have cost more than its CPU time."""
+    assert ada.trace(tmp_path / "traces", [program, str(TICKS), str(PAIRS)], "--on-full=block").status == 0
+    session = tmp_path / "traces" / "latest"
+    path, = session.glob("pid_*/manifest.json")
+    manifest = json.loads(path.read_text())
+    manifest["ledger"]["cpuNs"] = manifest["ledger"]["costNs"] - 1
+    path.write_text(json.dumps(manifest))
+    told = ada("tune", "--cost=0.01", session)
+    assert told.status == 0 and {"pair", "tick"} <= set(told.stdout.decode().splitlines())
+
+
 @pytest.mark.parametrize("percent", ["0", "100", "-1", "many", "5x"])
 def test_costs_that_are_none(ada, percent, tmp_path):
     refused = ada("tune", f"--cost={percent}", tmp_path)

@@ -42,9 +42,10 @@ static struct price price_of(const struct ada_session *session)
 		const json_object *ledger = ada_json_get(session->processes.items[i]->manifest, "ledger");
 		uint64_t cost_ns = ada_json_u64(ledger, "costNs", 0), cpu_ns = ada_json_u64(ledger, "cpuNs", 0);
 
-		if (!cost_ns || cpu_ns <= cost_ns)
+		if (!cost_ns || !cpu_ns)
 			continue;
-		price.cost_ns += (double)cost_ns;
+		/* The cost is estimated: of a program that does little else, it may come out as more than all. */
+		price.cost_ns += (double)(cost_ns < cpu_ns ? cost_ns : cpu_ns);
 		price.cpu_ns += (double)cpu_ns;
 		price.events += (double)ada_json_u64(ledger, "events", 0);
 	}
