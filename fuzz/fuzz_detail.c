@@ -37,6 +37,7 @@ static void read_bytes(const uint8_t *bytes, size_t length)
 	struct atf_detail_file *file;
 	struct atf_message message;
 	struct atf_detail record;
+	struct atf_captured captured;
 	uint64_t i, count, sum = 0;
 	int status = atf_detail_open_bytes(&file, bytes, length, &message);
 
@@ -55,6 +56,8 @@ static void read_bytes(const uint8_t *bytes, size_t length)
 		if (status)
 			continue;
 		assert(record.stack >= bytes && record.stack + record.stack_size <= bytes + length);
+		for (uint32_t at = 0; atf_detail_captured(&record, &at, &captured);)
+			assert(captured.bytes >= bytes && captured.bytes + captured.length <= bytes + length);
 		sum += record.stack_size ? record.stack[record.stack_size - 1] : record.index_seq;
 		atf_detail_find_index(file, record.index_seq, &record);
 	}

@@ -208,7 +208,19 @@ struct atf_detail { /* one record, decoded */
 	const uint8_t *stack; /* stack_size bytes from sp + 8 (x86-64) up; the reader's, or the caller's */
 	uint16_t stack_size;
 	uint64_t vectors[8]; /* valid with flag ATF_DETAIL_VECTORS */
+	/* With flag ATF_DETAIL_CAPTURED: what arguments pointed at, captured_size bytes of AtfDetailCaptured; the reader's, or the caller's */
+	const uint8_t *captured;
+	uint16_t captured_size;
 };
+/* One of them: `bytes` are the record's. */
+struct atf_captured {
+	uint64_t address;
+	const uint8_t *bytes;
+	uint16_t length;
+	uint8_t argument, flags; /* 1 to 6; ATF_CAPTURED_STRING and its kin */
+};
+/* The one at *at, which begins as 0 and becomes where the next one is. False: there is none, or what is there is none. */
+bool atf_detail_captured(const struct atf_detail *record, uint32_t *at, struct atf_captured *captured);
 /* DIRECTORY/detail.atf, detail.1.atf, ...: as atf_index_path. */
 int atf_detail_path(char *path, size_t size, const char *directory, uint32_t segment);
 

@@ -92,7 +92,8 @@ def read_detail(path):
     for number in range(count):
         assert offsets[number] == at, f"{path}: offset table, record {number}"
         total, kind, flags, seq, time, function, stack_bytes, _ = unpack(data, at)
-        assert total == fixed + stack_bytes + (64 if flags & 1 else 0), f"{path}: record {number}: length {total}"
+        captured = total - fixed - stack_bytes - (64 if flags & 1 else 0)
+        assert captured == 0 or (flags & 2 and 0 < captured <= 4 * 272), f"{path}: record {number}: length {total}"
         append((seq, kind, time, function, at, flags, stack_bytes))
         at += total
     assert at == HEADER_BYTES + length, f"{path}: records end at {at}"

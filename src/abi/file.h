@@ -69,7 +69,11 @@ static_assert(offsetof(AtfDetailHeader, events_offset) == 24, "events_offset");
 
 enum { ATF_DETAIL_CALL = 3, ATF_DETAIL_RETURN = 4 }; /* event_type */
 #define ATF_DETAIL_VECTORS 1u			     /* flags: uint64_t vectors[8] follow the stack's bytes */
-#define ATF_DETAIL_BYTES_MAX (24 + 100 + 256 + 64)
+#define ATF_DETAIL_CAPTURED 2u			     /* flags: entries of AtfDetailCaptured follow all else */
+#define ATF_DETAIL_CAPTURES_MAX 4u		     /* of a record */
+#define ATF_DETAIL_CAPTURE_BYTES 256u		     /* of an entry, at most */
+#define ATF_DETAIL_CAPTURED_MAX (ATF_DETAIL_CAPTURES_MAX * (16 + ATF_DETAIL_CAPTURE_BYTES))
+#define ATF_DETAIL_BYTES_MAX (24 + 100 + 256 + 64 + ATF_DETAIL_CAPTURED_MAX)
 
 typedef struct __attribute__((packed)) { /* then the payload; the next record follows at once */
 	uint32_t total_length;		 /* header and payload */
@@ -91,6 +95,22 @@ typedef struct __attribute__((packed)) {
 	uint16_t reserved;
 } DetailFunctionPayload;
 static_assert(sizeof(DetailFunctionPayload) == 100, "detail payload");
+
+/* What an argument of a call pointed at; then `length` bytes, and zeros up to a multiple of 8. */
+typedef struct __attribute__((packed)) {
+	uint64_t address;
+	uint16_t length;
+	uint8_t argument; /* 1 to 6 */
+	uint8_t flags;	  /* enum below */
+	uint32_t reserved;
+} AtfDetailCaptured;
+static_assert(sizeof(AtfDetailCaptured) == 16, "detail captured");
+enum {
+	ATF_CAPTURED_STRING = 1, /* up to its NUL, which isn't among the bytes */
+	ATF_CAPTURED_CUT = 2,	 /* there was more than was asked for: a string without its end */
+	ATF_CAPTURED_BAD = 4,	 /* what lies behind these bytes couldn't be read */
+};
+#define ATF_CAPTURED_ROOM(length) (((length) + 7u) & ~7u)
 
 /* Behind the last record, 8-aligned: uint64_t offset[event_count] (of each record from the file's start), then the windows
  * that touched this thread, in order. Their records lie without holes: record n of a window has detail_seq

@@ -15,7 +15,10 @@ uint32_t fixture_detail_seq(uint64_t i)
 
 struct atf_detail fixture_detail(uint64_t i)
 {
-	static uint8_t stack[256];
+	static uint8_t stack[256], captured[2 * (sizeof(AtfDetailCaptured) + 256)];
+	AtfDetailCaptured entries[2] = { { .address = i, .length = (uint16_t)(i * 13 % 257), .argument = 1, .flags = ATF_CAPTURED_STRING },
+					 { .address = i + 1, .length = (uint16_t)(i % 257), .argument = 6, .flags = ATF_CAPTURED_BAD } };
+	size_t second = sizeof entries[0] + ATF_CAPTURED_ROOM(entries[0].length);
 	struct ada_event event = fixture_event(i);
 	struct atf_detail record = {
 		.timestamp_ns = event.timestamp_ns,
@@ -23,22 +26,29 @@ struct atf_detail fixture_detail(uint64_t i)
 		.index_seq = (uint32_t)i,
 		.detail_seq = fixture_detail_seq(i),
 		.event_type = event.event_kind == ADA_EVENT_CALL ? ATF_DETAIL_CALL : ATF_DETAIL_RETURN,
-		.flags = i % 3 ? 0 : ATF_DETAIL_VECTORS,
+		.flags = (i % 3 ? 0 : ATF_DETAIL_VECTORS) | (i % 7 ? 0 : ATF_DETAIL_CAPTURED),
 		.thread_id = THREAD_ID,
 		.lr = i * 3,
 		.fp = i * 5,
 		.sp = i * 7,
 		.stack = stack,
 		.stack_size = (uint16_t)(i * 31 % 257),
+		.captured = captured,
+		.captured_size = (uint16_t)(i % 7 ? 0 : second + sizeof entries[1] + ATF_CAPTURED_ROOM(entries[1].length)),
 	};
 	size_t j;
 
 	for (j = 0; j < 8; j++) {
 		record.x[j] = (i << 8) + j;
-		record.vectors[j] = record.flags ? ~record.x[j] : 0;
+		record.vectors[j] = record.flags & ATF_DETAIL_VECTORS ? ~record.x[j] : 0;
 	}
 	for (j = 0; j < sizeof stack; j++)
 		stack[j] = (uint8_t)(i * 11 + j);
+	memset(captured, 0, sizeof captured);
+	memcpy(captured, &entries[0], sizeof entries[0]);
+	memset(captured + sizeof entries[0], 'a' + (int)(i % 26), entries[0].length);
+	memcpy(captured + second, &entries[1], sizeof entries[1]);
+	memset(captured + second + sizeof entries[1], 'A' + (int)(i % 26), entries[1].length);
 	return record;
 }
 
@@ -58,6 +68,8 @@ void fixture_expect_same_detail(const struct atf_detail *record, const struct at
 	assert_int_equal(record->stack_size, expected->stack_size);
 	assert_memory_equal(record->stack, expected->stack, expected->stack_size);
 	assert_memory_equal(record->vectors, expected->vectors, sizeof expected->vectors);
+	assert_int_equal(record->captured_size, expected->captured_size);
+	assert_memory_equal(record->captured, expected->captured, expected->captured_size);
 }
 
 void fixture_expect_detail(const struct atf_detail *record, uint64_t i)

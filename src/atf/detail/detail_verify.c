@@ -29,6 +29,17 @@ struct match {
 
 /* --- the records by themselves ------------------------------------------------------------------------------------ */
 
+/* Whether what was captured is entries to the last byte. */
+static bool is_captured_whole(const struct atf_detail *record)
+{
+	struct atf_captured unused;
+	uint32_t at = 0;
+
+	while (atf_detail_captured(record, &at, &unused))
+		;
+	return at == record->captured_size;
+}
+
 static void walk_record(struct walk *walk, const struct atf_detail_file *file, const struct atf_detail *record, uint64_t offset)
 {
 	const DetailFunctionPayload *payload = (const DetailFunctionPayload *)(file->bytes + offset + sizeof(DetailEventHeader));
@@ -39,7 +50,8 @@ static void walk_record(struct walk *walk, const struct atf_detail_file *file, c
 		atf_count_first(&walk->misplaced, here);
 	if (payload->reserved)
 		atf_count_first(&walk->reserved, here);
-	if (record->flags & ~ATF_DETAIL_VECTORS || (record->event_type != ATF_DETAIL_CALL && record->event_type != ATF_DETAIL_RETURN))
+	if (record->flags & ~(ATF_DETAIL_VECTORS | ATF_DETAIL_CAPTURED) || !is_captured_whole(record) ||
+	    (record->event_type != ATF_DETAIL_CALL && record->event_type != ATF_DETAIL_RETURN))
 		atf_count_first(&walk->unknown, here);
 	if (here && record->timestamp_ns < walk->summary.time_end_ns)
 		atf_count_first(&walk->falls, here);

@@ -102,7 +102,7 @@ static bool record_fits(const struct atf_detail_writer *writer, const AtfDetailW
 	const struct atf_detail_summary *summary = &writer->summary;
 
 	if (record->detail_seq == ADA_NO_DETAIL || record->detail_seq != window->first_detail_seq + window->event_count ||
-	    record->stack_size > ATF_DETAIL_STACK_MAX || record->index_seq == UINT32_MAX)
+	    record->stack_size > ATF_DETAIL_STACK_MAX || record->captured_size > ATF_DETAIL_CAPTURED_MAX || record->index_seq == UINT32_MAX)
 		return false;
 	return !summary->count || (record->index_seq > summary->index_seq_end && record->timestamp_ns >= summary->time_end_ns);
 }
