@@ -93,7 +93,7 @@ def read_detail(path):
         assert offsets[number] == at, f"{path}: offset table, record {number}"
         total, kind, flags, seq, time, function, stack_bytes, _ = unpack(data, at)
         captured = total - fixed - stack_bytes - (64 if flags & 1 else 0)
-        assert captured == 0 or (flags & 2 and 0 < captured <= 4 * 272), f"{path}: record {number}: length {total}"
+        assert captured == 0 or (flags & 2 and 0 < captured <= 4 * 280), f"{path}: record {number}: length {total}"
         append((seq, kind, time, function, at, flags, stack_bytes))
         at += total
     assert at == HEADER_BYTES + length, f"{path}: records end at {at}"

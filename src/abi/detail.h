@@ -29,6 +29,16 @@
  *           them: results in memory are there
  *   lr = return address, fp = rbp, sp = address of the return slot; the stack's bytes begin behind the slot (sp + 8)
  *
+ * What arguments of a call pointed at is a record of its own behind the call's, committed by itself (agent/record/capture.c):
+ *
+ *   captured       0         8      16
+ *                  +---------+------+-------------------------+-----+-----+
+ *                  | counter | meta | AtfDetailCaptured, bytes| ... | 0   |    kind 7, and in place of function_id how many bytes of
+ *                  +---------+------+-------------------------+-----+-----+    entries; counter: the call's, which names it
+ *
+ *   It is of no event, and belongs to the last call before it that has its counter. Events of a handler may lie between the two. Whoever
+ *   writes it writes the counter last, so where that is right all is, committed or not.
+ *
  * The event in the index ring has detail_seq ADA_NO_DETAIL where its record has kind 0 or there is no detail chunk.
  *
  * States of a detail chunk (status, atomic). Each class has a ring of its own. The ring of sealed chunks is a queue in the order of
@@ -53,6 +63,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "abi/atomic.h"
+#include "abi/file.h"
 #include "abi/record.h"
 
 #define ADA_DETAIL_STACK_MAX 256u
@@ -79,6 +90,10 @@ struct ada_detail {
 #define ADA_DETAIL_CALL_BYTES 112u   /* without vectors and stack */
 #define ADA_DETAIL_RETURN_BYTES 80u  /* without stack */
 #define ADA_DETAIL_RECORDS_BEGIN 64u /* in a chunk */
+#define ADA_DETAIL_CAPTURED 7u	     /* kind */
+#define ADA_DETAIL_CAPTURED_ROOM (ADA_DETAIL_NONE_BYTES + ATF_DETAIL_CAPTURED_MAX)
+#define ADA_DETAIL_CAPTURED_FAR 64u /* events between a call and what was captured for it, at most */
+static_assert(ADA_DETAIL_CAPTURED_ROOM % ADA_DETAIL_UNIT == 0, "captured");
 static_assert(offsetof(struct ada_detail, x) == 48, "detail record");
 static_assert(offsetof(struct ada_detail, x) + 8 * sizeof(uint64_t) == ADA_DETAIL_CALL_BYTES, "call");
 static_assert(offsetof(struct ada_detail, x) + 4 * sizeof(uint64_t) == ADA_DETAIL_RETURN_BYTES, "return");
@@ -104,14 +119,16 @@ struct ada_detail_view {
 	uint32_t kind, bytes; /* bytes: up to the next record; 0: this is no record, nor is there a next one */
 	uint64_t function_id;
 	const uint64_t *x, *vectors; /* vectors NULL: none */
-	const uint8_t *stack;
+	const uint8_t *stack;	     /* of ADA_DETAIL_CAPTURED: its entries */
 	uint32_t stack_size;
+	const uint8_t *captured; /* what the recorder found behind a call; NULL: nothing */
+	uint32_t captured_size;
 };
 
 /* `left`: bytes up to the chunk's end, at least 0. Kind 0: the event has no detail. */
 static inline struct ada_detail_view ada_detail_read(const struct ada_detail *record, uint64_t left)
 {
-	const struct ada_detail_view none = { 0, 0, 0, NULL, NULL, NULL, 0 };
+	const struct ada_detail_view none = { 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0 };
 	struct ada_detail_view view = none;
 	uint64_t meta, fixed;
 
@@ -124,6 +141,12 @@ static inline struct ada_detail_view ada_detail_read(const struct ada_detail *re
 	fixed = view.kind == ADA_EVENT_CALL   ? ADA_DETAIL_CALL_BYTES :
 		view.kind == ADA_EVENT_RETURN ? ADA_DETAIL_RETURN_BYTES :
 						ADA_DETAIL_NONE_BYTES;
+	if (view.kind == ADA_DETAIL_CAPTURED && view.bytes <= left && view.function_id <= ATF_DETAIL_CAPTURED_MAX &&
+	    view.function_id + fixed <= view.bytes) {
+		view.stack = (const uint8_t *)record + fixed;
+		view.stack_size = (uint32_t)view.function_id;
+		return view;
+	}
 	if (view.kind == ADA_EVENT_CALL && meta & ADA_DETAIL_VECTORS) {
 		view.vectors = record->x + 8;
 		fixed += ADA_DETAIL_VECTOR_BYTES;
@@ -256,12 +279,12 @@ static inline void ada_pin_widen(struct ada_pin *pin, uint64_t start, uint64_t e
 /* Written by the agent unless said otherwise; all atomic. */
 struct ada_detail_control {
 	struct ada_pin pin __attribute__((aligned(16)));
-	uint64_t sealed_head; /* chunks sealed so far: the ring's next place (abi/ring.h) */
-	uint64_t sealed_tail; /* agents and recorder */
-	uint64_t horizon;     /* highest last_counter of a chunk that was recycled: before it, history has holes */
-	uint64_t discarded;   /* full chunks recycled because no window wanted them: windows_discarded */
-	uint64_t starved;     /* times a chunk was wanted and none was to be had */
-	uint64_t reserved;
+	uint64_t sealed_head;	/* chunks sealed so far: the ring's next place (abi/ring.h) */
+	uint64_t sealed_tail;	/* agents and recorder */
+	uint64_t horizon;	/* highest last_counter of a chunk that was recycled: before it, history has holes */
+	uint64_t discarded;	/* full chunks recycled because no window wanted them: windows_discarded */
+	uint64_t starved;	/* times a chunk was wanted and none was to be had */
+	uint64_t captures_lost; /* what was to be captured and found no place: handlers came in between, or the chunk was full */
 	/* Written by the recorder. These say what the pin stands for, so that a chunk between two windows isn't kept: marks from place
 	 * `settled` on (abi/policy.h), and one interval of the recorder's own, in counters (own_start UINT64_MAX: none). */
 	uint64_t settled;

@@ -72,7 +72,7 @@ enum { ATF_DETAIL_CALL = 3, ATF_DETAIL_RETURN = 4 }; /* event_type */
 #define ATF_DETAIL_CAPTURED 2u			     /* flags: entries of AtfDetailCaptured follow all else */
 #define ATF_DETAIL_CAPTURES_MAX 4u		     /* of a record */
 #define ATF_DETAIL_CAPTURE_BYTES 256u		     /* of an entry, at most */
-#define ATF_DETAIL_CAPTURED_MAX (ATF_DETAIL_CAPTURES_MAX * (16 + ATF_DETAIL_CAPTURE_BYTES))
+#define ATF_DETAIL_CAPTURED_MAX (ATF_DETAIL_CAPTURES_MAX * (16 + ATF_DETAIL_CAPTURE_BYTES + 8))
 #define ATF_DETAIL_BYTES_MAX (24 + 100 + 256 + 64 + ATF_DETAIL_CAPTURED_MAX)
 
 typedef struct __attribute__((packed)) { /* then the payload; the next record follows at once */
@@ -96,7 +96,7 @@ typedef struct __attribute__((packed)) {
 } DetailFunctionPayload;
 static_assert(sizeof(DetailFunctionPayload) == 100, "detail payload");
 
-/* What an argument of a call pointed at; then `length` bytes, and zeros up to a multiple of 8. */
+/* What an argument of a call pointed at; then `length` bytes, and zeros up to the next multiple of 8, at least one. */
 typedef struct __attribute__((packed)) {
 	uint64_t address;
 	uint16_t length;
@@ -110,7 +110,7 @@ enum {
 	ATF_CAPTURED_CUT = 2,	 /* there was more than was asked for: a string without its end */
 	ATF_CAPTURED_BAD = 4,	 /* what lies behind these bytes couldn't be read */
 };
-#define ATF_CAPTURED_ROOM(length) (((length) + 7u) & ~7u)
+#define ATF_CAPTURED_ROOM(length) (((length) + 8u) & ~7u)
 
 /* Behind the last record, 8-aligned: uint64_t offset[event_count] (of each record from the file's start), then the windows
  * that touched this thread, in order. Their records lie without holes: record n of a window has detail_seq

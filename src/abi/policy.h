@@ -4,7 +4,7 @@
  * one not in force, then swaps `policy_flags` of the segment's header: RCU with one word.
  *
  *   policy area    +-------------------+
- *                  | table 0           |  header, rules, masks, classes, flags      ADA_POLICY_TABLE_BYTES apart
+ *                  | table 0           |  header, rules, captures, masks, classes, flags, capture numbers      ADA_POLICY_TABLE_BYTES apart
  *                  | table 1           |
  *                  | states            |  one struct ada_rule_state a slot: outlives the tables
  *                  | samples           |  ADA_SAMPLE_BYTES a slot: what p99, rate and new-caller remember
@@ -41,7 +41,8 @@ enum ada_policy_flag {			      /* a byte a function */
 		       ADA_POLICY_OBJECT_PAIR = 8, /* ADA_FUNCTION_OBJECT_PAIR */
 		       ADA_POLICY_FUTEX = 16,	   /* ADA_FUNCTION_FUTEX */
 		       ADA_POLICY_OBJECTS = 4 + 8 + 16,
-		       ADA_POLICY_NAMES_CALL = 1 + 4 + 8 + 16, /* any of these: the hook does not do a call alone */
+		       ADA_POLICY_CAPTURE = 32,			    /* what its arguments point at is captured: struct ada_capture */
+		       ADA_POLICY_NAMES_CALL = 1 + 4 + 8 + 16 + 32, /* any of these: the hook does not do a call alone */
 };
 #define ADA_POLICY_OF_PLAN 16 /* a function's flags of the plan, divided by this, are its flags of the policy */
 
@@ -124,10 +125,26 @@ struct ada_policy_table {      /* then masks, classes, flags: offsets below, fro
 };
 static_assert(sizeof(struct ada_policy_table) == 64 + 64 * 256, "policy table");
 
-#define ADA_POLICY_MASKS 20480u					       /* uint64_t[ADA_CLASSES_MAX]: bit = slot; class 0 = none */
-#define ADA_POLICY_CLASSES (ADA_POLICY_MASKS + 8u * ADA_CLASSES_MAX)   /* uint16_t[ADA_FUNCTIONS_MAX] */
-#define ADA_POLICY_FLAGS (ADA_POLICY_CLASSES + 2u * ADA_FUNCTIONS_MAX) /* uint8_t[ADA_FUNCTIONS_MAX] */
-#define ADA_POLICY_TABLE_BYTES (ADA_POLICY_FLAGS + ADA_FUNCTIONS_MAX)
+/* What is captured of a call's arguments. Settled before the program starts, so that a number means the same in both tables. */
+struct ada_capture {
+	uint8_t argument; /* 1 to 6; 0: no more */
+	uint8_t kind;	  /* enum ada_capture_kind */
+	uint16_t bytes;	  /* BUFFER: the argument that says how many; else how many at most */
+};
+enum ada_capture_kind { ADA_CAPTURE_STRING = 1, ADA_CAPTURE_BUFFER = 2, ADA_CAPTURE_BYTES = 3 };
+struct ada_capture_set {
+	struct ada_capture items[4];
+};
+static_assert(sizeof(struct ada_capture_set) == 16, "capture");
+#define ADA_CAPTURE_SETS 251u						/* number 0: none */
+#define ADA_POLICY_CAPTURES ((uint32_t)sizeof(struct ada_policy_table)) /* struct ada_capture_set[ADA_CAPTURE_SETS] */
+static_assert(sizeof(struct ada_policy_table) + ADA_CAPTURE_SETS * sizeof(struct ada_capture_set) <= 20480, "captures");
+
+#define ADA_POLICY_MASKS 20480u						  /* uint64_t[ADA_CLASSES_MAX]: bit = slot; class 0 = none */
+#define ADA_POLICY_CLASSES (ADA_POLICY_MASKS + 8u * ADA_CLASSES_MAX)	  /* uint16_t[ADA_FUNCTIONS_MAX] */
+#define ADA_POLICY_FLAGS (ADA_POLICY_CLASSES + 2u * ADA_FUNCTIONS_MAX)	  /* uint8_t[ADA_FUNCTIONS_MAX] */
+#define ADA_POLICY_CAPTURE_NUMBERS (ADA_POLICY_FLAGS + ADA_FUNCTIONS_MAX) /* uint8_t[ADA_FUNCTIONS_MAX] */
+#define ADA_POLICY_TABLE_BYTES (ADA_POLICY_CAPTURE_NUMBERS + ADA_FUNCTIONS_MAX)
 static_assert(ADA_POLICY_MASKS >= sizeof(struct ada_policy_table) && ADA_POLICY_TABLE_BYTES % 4096 == 0, "pages");
 
 /* Agents change a state atomically, without locks. The recorder zeroes it when the slot gets a new rule, the new incarnation first. An

@@ -50,7 +50,7 @@
 #include "abi/ring.h"
 
 #define ADA_NONE UINT32_MAX
-#define ADA_WIRE_VERSION 12
+#define ADA_WIRE_VERSION 13
 #define ADA_SHM_MAGIC "ADASHM01"
 #define ADA_CHUNK_BYTES 32768u	   /* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
 #define ADA_CHUNK_HEADER_BYTES 64u /* two events' room: event offsets stay multiples of 32 */
@@ -261,7 +261,8 @@ struct ada_shm {
 	uint32_t detail_returned; /* counts detail chunks given back (atomic) */
 	uint64_t allowed_bytes; /* of taken_bytes, at most. Beyond, the recorder makes what the agent needs, or events are lost (atomic) */
 	uint32_t memory_ends;	/* 1: the recorder can make no more at present, either (atomic) */
-	uint32_t reserved1;
+	uint32_t
+		detail_capture_bytes; /* kept free behind each detail record, from the start: ADA_DETAIL_CAPTURED_ROOM; 0: nothing is captured */
 	/* Bytes from this very word to the flags of the policy in force, which the hook tests (abi/policy.h). Never 0. */
 	uint64_t policy_flags;
 	/* Written by the agent: a cache line of its own */

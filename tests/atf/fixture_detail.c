@@ -15,7 +15,7 @@ uint32_t fixture_detail_seq(uint64_t i)
 
 struct atf_detail fixture_detail(uint64_t i)
 {
-	static uint8_t stack[256], captured[2 * (sizeof(AtfDetailCaptured) + 256)];
+	static uint8_t stack[256], captured[2 * (sizeof(AtfDetailCaptured) + 264)];
 	AtfDetailCaptured entries[2] = { { .address = i, .length = (uint16_t)(i * 13 % 257), .argument = 1, .flags = ATF_CAPTURED_STRING },
 					 { .address = i + 1, .length = (uint16_t)(i % 257), .argument = 6, .flags = ATF_CAPTURED_BAD } };
 	size_t second = sizeof entries[0] + ATF_CAPTURED_ROOM(entries[0].length);

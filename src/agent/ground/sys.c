@@ -152,6 +152,8 @@ long ada_sys_read_link(const char *path, char *buffer, size_t bytes)
 	return ada_sys4(SYS_readlinkat, AT_FDCWD, (long)path, (long)buffer, bytes);
 }
 
+uint64_t (*ada_sys_constants)(uint64_t address);
+
 long ada_sys_peek(void *buffer, uint64_t address, size_t bytes)
 {
 	struct iovec local = { buffer, bytes }, remote = { (void *)address, bytes };

@@ -97,6 +97,8 @@ void ada_sys_close(int fd);
 long ada_sys_read_link(const char *path, char *buffer, size_t bytes);
 /* Reads this process's own memory where part of it may be missing: bytes read, or -errno. */
 long ada_sys_peek(void *buffer, uint64_t address, size_t bytes);
+/* Bytes that can be read from an address on for as long as the process lives, and that nobody writes; 0: none. life/start.c says who knows. */
+extern uint64_t (*ada_sys_constants)(uint64_t address);
 
 /* Sleeps until *word is no longer `value`, at most `timeout_ns`. Shared between processes. */
 long ada_sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);

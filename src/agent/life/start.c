@@ -54,6 +54,7 @@ static void tell_rooms_below(void)
 		dl_iterate_phdr
 	};
 	ada_apply_replacement = ada_intercept_replacement;
+	ada_sys_constants = ada_module_constants_at;
 }
 
 __attribute__((constructor)) static void agent_start(int argument_count, char **arguments, char **environment)

@@ -49,6 +49,17 @@ const Elf64_Phdr *ada_module_segment(const struct ada_module *module, uint64_t a
 	return NULL;
 }
 
+/* The main program is the first module, and never unloaded. */
+uint64_t ada_module_constants_at(uint64_t address)
+{
+	const struct ada_module *module = ada_module_of(address);
+	const Elf64_Phdr *segment = module && module == ada_module_at(0) ? ada_module_segment(module, address) : NULL;
+
+	if (!segment || segment->p_flags & PF_W || !(segment->p_flags & PF_R) || segment->p_filesz < segment->p_memsz)
+		return 0;
+	return module->bias + segment->p_vaddr + segment->p_filesz - address;
+}
+
 bool ada_module_filter(const struct ada_module *module, uint32_t bit)
 {
 	return !module->filter || (bit / 8 < module->filter_bytes && module->filter[bit / 8] >> bit % 8 & 1);

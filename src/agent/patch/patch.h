@@ -77,6 +77,7 @@ static inline uint32_t ada_module_number(const struct ada_module *module, uint32
 }
 /* The PT_LOAD segment that holds an address of this process, or NULL. */
 const Elf64_Phdr *ada_module_segment(const struct ada_module *module, uint64_t address);
+uint64_t ada_module_constants_at(uint64_t address); /* ada_sys_constants */
 
 /* --- place.c: the loader's list as it was last seen --- */
 struct ada_place {

@@ -78,6 +78,10 @@ uint32_t ada_objects_of(const struct ada_judged *event, uint64_t objects[ADA_OBJ
 /* In a slow path: where the call is the thread's innermost one, writes what it works on. */
 void ada_object_write(struct ada_thread *thread, const struct ada_judged *call, uint64_t object);
 
+/* --- capture.c */
+/* Behind the commit of a call that the policy's flags point at: what its arguments lead to. `alone`: no handler can come in between. */
+void ada_capture(struct ada_thread *thread, const struct ada_judged *call, bool alone);
+
 /* --- slow.c */
 void ada_object_slow(const struct ada_judged *call, uint64_t object); /* ada_object_write by a slow path of its own */
 

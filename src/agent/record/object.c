@@ -141,12 +141,16 @@ void ada_object_write(struct ada_thread *thread, const struct ada_judged *call, 
 /* From the hook, behind the commit of an event that the policy's flags point at. */
 void ada_event_named(const struct ada_judged *event)
 {
+	uint8_t flags = ada_policy_flags()[event->number];
 	uint64_t objects[ADA_OBJECTS_MAX];
-	uint32_t count = ada_objects_of(event, objects);
+	uint32_t count;
 
+	if (flags & ADA_POLICY_CAPTURE && event->kind == ADA_EVENT_CALL)
+		ada_capture(ada_self, event, false);
+	count = ada_objects_of(event, objects);
 	for (uint32_t i = 0; i < count; i++)
 		if (!object_commit(event, objects[i]))
 			ada_object_slow(event, objects[i]);
-	if (!count || ada_policy_flags()[event->number] & ADA_POLICY_CALL)
+	if (event->kind != ADA_EVENT_CALL || flags & ADA_POLICY_CALL || !(flags & ADA_POLICY_NAMES_CALL))
 		ada_judge(event);
 }

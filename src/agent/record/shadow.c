@@ -171,6 +171,8 @@ bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, con
 	ada_state_set(thread, ada_state(thread) + ((uint64_t)ADA_FRAME_BYTES << ADA_COMMIT_FRAMES));
 	flags = ada_policy_flags()[hook->number];
 	event = judged_of(thread, ADA_EVENT_CALL, frame, moment, &written);
+	if (flags & ADA_POLICY_CAPTURE && moment->registers)
+		ada_capture(thread, &event, true);
 	if (deeper || flags & ADA_POLICY_CALL)
 		ada_judge(&event);
 	if (any(thread, frame - 1) && ada_frame_slot(frame - 1) == moment->slot)

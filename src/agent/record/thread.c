@@ -63,7 +63,7 @@ static void setup_detail(uint64_t stack, bool at_return)
 
 static void setup_fill(const struct ada_shm *shm)
 {
-	uint32_t stack = shm->detail_stack_bytes, left = ADA_DETAIL_LARGEST(stack) + ADA_DETAIL_NONE_BYTES;
+	uint32_t stack = shm->detail_stack_bytes, left = ADA_DETAIL_LARGEST(stack) + ADA_DETAIL_NONE_BYTES + shm->detail_capture_bytes;
 
 	ada_setup.policy = &shm->policy_flags;
 	setup_detail(stack, shm->detail_return_stack_bytes);

@@ -71,6 +71,7 @@ static bool detail_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 
 	return !chunks ||
 	       (shm->detail_stack_bytes <= ADA_DETAIL_STACK_MAX && shm->detail_stack_bytes % 16 == 0 &&
+		(!shm->detail_capture_bytes || shm->detail_capture_bytes == ADA_DETAIL_CAPTURED_ROOM) &&
 		(!shm->detail_return_stack_bytes || shm->detail_return_stack_bytes == shm->detail_stack_bytes) &&
 		shm->detail_chunk_bytes == ADA_DETAIL_CHUNK_BYTES(shm->detail_stack_bytes, shm->detail_return_stack_bytes) &&
 		chunks <= ADA_DETAIL_BUFFER_MAX / shm->detail_chunk_bytes &&

@@ -60,6 +60,15 @@ static void put_arguments(struct ada_output *output, const struct ada_arguments 
 		ada_output_string(output, "null");
 }
 
+static void put_captured(struct ada_output *output, const struct atf_detail *record)
+{
+	char *json = ada_captured_json(record);
+
+	ada_output_string(output, ", \"captured\": ");
+	ada_output_string(output, json ? json : "[]");
+	free(json);
+}
+
 void ada_detail_json(struct ada_output *output, const struct atf_detail *record, const struct ada_arguments *arguments)
 {
 	if (!record) {
@@ -77,6 +86,7 @@ void ada_detail_json(struct ada_output *output, const struct atf_detail *record,
 	put_stack(output, record->stack, record->stack_size);
 	ada_output_string(output, "\"");
 	put_arguments(output, arguments);
+	put_captured(output, record);
 	ada_output_string(output, "}");
 }
 
@@ -131,6 +141,31 @@ static void put_words(struct ada_output *output, const char *const *names, const
 	ada_output_string(output, "\n");
 }
 
+/* What arguments pointed at, a line each: strings as text, other memory in hexadecimal. */
+static void put_captured_lines(struct ada_output *output, const struct atf_detail *record, size_t indent)
+{
+	struct atf_captured kept;
+	uint32_t at = 0;
+
+	while (atf_detail_captured(record, &at, &kept)) {
+		char copy[ATF_DETAIL_CAPTURE_BYTES + 1] = "";
+
+		memcpy(copy, kept.bytes, kept.length);
+		ada_output_spaces(output, indent);
+		ada_output_format(output, "argument %u at ", kept.argument);
+		put_hex(output, kept.address);
+		ada_output_string(output, " ");
+		if (kept.flags & ATF_CAPTURED_STRING)
+			ada_output_quoted(output, ADA_FORMAT_JSON, copy);
+		else
+			put_stack(output, kept.bytes, kept.length);
+		ada_output_string(output, kept.flags & ATF_CAPTURED_CUT ? "..." :
+					  kept.flags & ATF_CAPTURED_BAD ? " (no memory behind it)" :
+									  "");
+		ada_output_string(output, "\n");
+	}
+}
+
 void ada_detail_text(struct ada_output *output, const struct atf_detail *record, size_t indent)
 {
 	static const char *const arguments[REGISTERS] = { "rdi", "rsi", "rdx", "rcx", "r8", "r9", "rax", "r10" };
@@ -150,6 +185,7 @@ void ada_detail_text(struct ada_output *output, const struct atf_detail *record,
 		ada_output_spaces(output, indent);
 		put_words(output, is_return ? vector_results : vectors, record->vectors, is_return ? 2 : REGISTERS);
 	}
+	put_captured_lines(output, record, indent);
 	for (size_t at = 0; at < record->stack_size; at += STACK_LINE) {
 		ada_output_spaces(output, indent);
 		ada_output_string(output, at ? "      " : "stack ");

@@ -27,7 +27,8 @@ enum {
 	FUNCTION_ID,
 	MODULE,
 	DETAIL_SEQ,
-	ARGS
+	ARGS,
+	CAPTURED
 };
 
 struct detail_cursor {
@@ -188,6 +189,14 @@ static bool put_register(const struct atf_detail *record, sqlite3_context *conte
 	return true;
 }
 
+static void put_captured(const struct atf_detail *record, sqlite3_context *context)
+{
+	char *json = ada_captured_json(record);
+
+	if (json)
+		sqlite3_result_text(context, json, -1, free);
+}
+
 static void detail_column(struct ada_sql_cursor *base, sqlite3_context *context, int column)
 {
 	const struct detail_cursor *cursor = (struct detail_cursor *)base;
@@ -211,6 +220,7 @@ static void detail_column(struct ada_sql_cursor *base, sqlite3_context *context,
 			sqlite3_result_int64(context, record->detail_seq);
 		break;
 	case ARGS: put_arguments(cursor, context); break;
+	case CAPTURED: put_captured(record, context); break;
 	default: put_function(cursor, context, column); break;
 	}
 }

@@ -116,7 +116,8 @@ static const struct ada_sql_column detail[] = {
 	{ "function_id", "INTEGER", "the same over all processes", true, ADA_SQL_FUNCTION_ID },
 	{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
 	{ "detail_seq", "INTEGER", "as in events", true, ADA_SQL_PLAIN },
-	{ "args", "TEXT", "arguments, or the result, as their types say; null: not known", true, ADA_SQL_PLAIN }
+	{ "args", "TEXT", "arguments, or the result, as their types say; null: not known", true, ADA_SQL_PLAIN },
+	{ "captured", "TEXT", "what arguments pointed at, as in dump's JSON; null: nothing was captured", true, ADA_SQL_PLAIN }
 };
 
 /* clang-format off */

@@ -1,15 +1,37 @@
 /* What a detail record holds of a call's registers and memory. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include "base/output.h"
 #include "query/session/source.h"
 #include "query/values/internal.h"
 
 #define STACK_AT 8 /* the stack was captured from above the return address */
 
+/* What --capture kept: of a whole string its NUL, too. */
+static const uint8_t *kept_at(const struct atf_detail *record, uint64_t address, uint64_t *bytes)
+{
+	struct atf_captured kept;
+	uint32_t at = 0;
+
+	while (atf_detail_captured(record, &at, &kept)) {
+		*bytes = kept.length + (kept.flags == ATF_CAPTURED_STRING);
+		if (address - kept.address < *bytes) {
+			*bytes -= address - kept.address;
+			return kept.bytes + (address - kept.address);
+		}
+	}
+	return NULL;
+}
+
 const uint8_t *ada_captured_at(const struct ada_captured *captured, uint64_t address, uint64_t *bytes)
 {
 	const struct atf_detail *record = captured->record;
 	uint64_t at = address - (record->sp + STACK_AT);
+	const uint8_t *kept = kept_at(record, address, bytes);
 
+	if (kept)
+		return kept;
 	if (at < record->stack_size) {
 		*bytes = record->stack_size - at;
 		return record->stack + at;
@@ -84,4 +106,46 @@ bool ada_captured_value(const struct ada_captured *captured, const struct ada_de
 		return false;
 	memcpy(value, at, bytes);
 	return true;
+}
+
+static void put_hex(FILE *stream, const uint8_t *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fprintf(stream, "%02x", bytes[i]);
+}
+
+/* What reads as text: without control characters but for white space. */
+static bool is_text(const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)text[i] < ' ' && !strchr("\t\n\r", text[i]))
+			return false;
+	return length == strlen(text) && ada_output_is_utf8(text);
+}
+
+char *ada_captured_json(const struct atf_detail *record)
+{
+	struct atf_captured kept;
+	char *json = NULL, *text;
+	uint32_t at = 0;
+	size_t bytes;
+	FILE *stream = record->captured_size ? open_memstream(&json, &bytes) : NULL;
+
+	if (!stream)
+		return NULL;
+	while (atf_detail_captured(record, &at, &kept)) {
+		char copy[ATF_DETAIL_CAPTURE_BYTES + 1] = "";
+
+		memcpy(copy, kept.bytes, kept.length);
+		text = kept.flags & ATF_CAPTURED_STRING || is_text(copy, kept.length) ? ada_output_prepare(ADA_FORMAT_JSON, copy) : NULL;
+		fprintf(stream, "%s{\"argument\": %u, \"address\": \"0x%llx\", \"bytes\": \"", ftell(stream) ? ", " : "[", kept.argument,
+			(unsigned long long)kept.address);
+		put_hex(stream, kept.bytes, kept.length);
+		fprintf(stream, "\", \"text\": %s, \"cut\": %s, \"unreadable\": %s}", text ? text : "null",
+			kept.flags & ATF_CAPTURED_CUT ? "true" : "false", kept.flags & ATF_CAPTURED_BAD ? "true" : "false");
+		free(text);
+	}
+	fputs("]", stream);
+	fclose(stream);
+	return json;
 }

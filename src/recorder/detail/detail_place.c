@@ -199,6 +199,29 @@ const uint8_t *ada_detail_chunk(const struct ada_details *details, uint32_t thre
 	return chunk || !details->spool ? chunk : ada_spool_chunk(details->spool, thread, place->chunk_seq);
 }
 
+static struct ada_detail_view view_at(const struct detail_walk *walk, uint32_t at)
+{
+	return ada_detail_read((const struct ada_detail *)(walk->chunk + at), walk->bytes - at);
+}
+
+static uint64_t counter_at(const struct detail_walk *walk, uint32_t at)
+{
+	return __atomic_load_n(&((const struct ada_detail *)(walk->chunk + at))->counter, __ATOMIC_RELAXED);
+}
+
+/* The record at `at` is none of an event: it belongs to the last call with its counter. */
+static void captured_attach(struct detail_walk *walk, uint32_t at)
+{
+	uint64_t counter = counter_at(walk, at);
+	uint32_t far = walk->count < ADA_DETAIL_CAPTURED_FAR ? walk->count : ADA_DETAIL_CAPTURED_FAR;
+
+	for (uint32_t slot = walk->count; slot-- > walk->count - far;)
+		if (counter_at(walk, walk->at[slot] * ADA_DETAIL_UNIT) == counter) {
+			walk->captured[slot] = (uint16_t)(at / ADA_DETAIL_UNIT);
+			return;
+		}
+}
+
 void ada_detail_walk(const struct ada_details *details, const uint8_t *chunk, const struct detail_place *place, struct detail_walk *walk)
 {
 	uint32_t most = ada_segment_detail_events(details->segment, place->chunk), at = ADA_DETAIL_RECORDS_BEGIN;
@@ -207,12 +230,15 @@ void ada_detail_walk(const struct ada_details *details, const uint8_t *chunk, co
 	*walk = (struct detail_walk){ .chunk = chunk,
 				      .chunk_seq = place->chunk_seq,
 				      .bytes = ada_segment_detail_bytes(details->segment, place->chunk) };
-	while (walk->count < most && walk->count < end) {
-		struct ada_detail_view view = ada_detail_read((const struct ada_detail *)(chunk + at), walk->bytes - at);
+	for (;;) {
+		struct ada_detail_view view = view_at(walk, at);
 
-		if (!view.bytes)
+		if (view.kind == ADA_DETAIL_CAPTURED)
+			captured_attach(walk, at);
+		else if (!view.bytes || walk->count == most || walk->count >= end)
 			break;
-		walk->at[walk->count++] = (uint16_t)(at / ADA_DETAIL_UNIT);
+		else
+			walk->at[walk->count++] = (uint16_t)(at / ADA_DETAIL_UNIT);
 		at += view.bytes;
 	}
 }
@@ -227,8 +253,16 @@ const struct ada_detail *ada_detail_record(const struct detail_walk *walk, uint6
 		return NULL;
 	at = walk->at[slot] * ADA_DETAIL_UNIT;
 	record = (const struct ada_detail *)(walk->chunk + at);
-	*view = ada_detail_read(record, walk->bytes - at);
-	return view->kind ? record : NULL;
+	*view = view_at(walk, at);
+	if (view->kind == ADA_EVENT_CALL && walk->captured[slot]) {
+		struct ada_detail_view captured = view_at(walk, walk->captured[slot] * ADA_DETAIL_UNIT);
+
+		if (captured.kind == ADA_DETAIL_CAPTURED) {
+			view->captured = captured.stack;
+			view->captured_size = captured.stack_size;
+		}
+	}
+	return view->kind && view->kind != ADA_DETAIL_CAPTURED ? record : NULL;
 }
 
 size_t ada_detail_place_of(const struct detail_thread *thread, uint64_t seq)

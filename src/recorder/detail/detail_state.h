@@ -113,6 +113,7 @@ struct detail_walk {
 	uint64_t chunk_seq;
 	uint32_t bytes, count;
 	uint16_t at[ADA_CHUNK_EVENTS];
+	uint16_t captured[ADA_CHUNK_EVENTS]; /* the record of what its arguments point at; 0: none */
 };
 void ada_detail_walk(const struct ada_details *details, const uint8_t *chunk, const struct detail_place *place, struct detail_walk *walk);
 /* The record of an event and what it holds; NULL: the event has no detail. */

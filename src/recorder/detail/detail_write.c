@@ -81,7 +81,24 @@ struct pass { /* over one thread */
 	uint64_t until_ns;		     /* later records wait for another time */
 	struct ada_window *window;	     /* the window of the record before */
 	uint8_t stack[ADA_DETAIL_STACK_MAX]; /* of the record at hand */
+	uint8_t captured[ATF_DETAIL_CAPTURED_MAX];
 };
+
+/* As far as it is entries. */
+static void decode_captured(struct pass *pass, const struct ada_detail_view *view, struct atf_detail *record)
+{
+	struct atf_captured unused;
+	uint32_t end = 0;
+
+	record->flags |= ATF_DETAIL_CAPTURED;
+	record->captured = memcpy(pass->captured, view->captured, view->captured_size);
+	record->captured_size = (uint16_t)view->captured_size;
+	while (atf_detail_captured(record, &end, &unused))
+		;
+	record->captured_size = (uint16_t)end;
+	if (!end)
+		record->flags &= (uint16_t)~ATF_DETAIL_CAPTURED;
+}
 
 /* A copy: what the agent wrote goes as it is; what a reader computes with is bounded. */
 static void decode(struct pass *pass, const struct ada_detail *from, const struct ada_detail_view *view, struct atf_detail *record)
@@ -100,6 +117,8 @@ static void decode(struct pass *pass, const struct ada_detail *from, const struc
 	record->stack = memcpy(pass->stack, view->stack, record->stack_size);
 	if (view->vectors)
 		memcpy(record->vectors, view->vectors, sizeof record->vectors);
+	if (view->captured_size)
+		decode_captured(pass, view, record);
 }
 
 static struct ada_window *window_of(struct pass *pass, uint64_t ns)

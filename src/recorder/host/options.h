@@ -40,6 +40,7 @@ struct ada_trace_options {
 	bool detail;		     /* --detail=off: false */
 	uint32_t detail_stack_bytes; /* --stack-bytes; --detail=regs: 0 */
 	bool stack_at_return;	     /* --stack-at=both */
+	struct ada_strings captures; /* --capture, in order */
 	enum ada_detail_mode detail_mode;
 	uint64_t detail_buffer_bytes;
 	/* Policy. A rule's own pre= and post= take the place of these; none given: 1000 events each */

@@ -24,6 +24,7 @@ static void lay_out_detail(struct ada_segment *segment, struct ada_shm *shm, con
 {
 	shm->detail_stack_bytes = ADA_DETAIL_ROOM(options->detail_stack_bytes);
 	shm->detail_return_stack_bytes = options->stack_at_return ? shm->detail_stack_bytes : 0;
+	shm->detail_capture_bytes = options->captures ? ADA_DETAIL_CAPTURED_ROOM : 0;
 	shm->detail_chunk_bytes = ADA_DETAIL_CHUNK_BYTES(shm->detail_stack_bytes, shm->detail_return_stack_bytes);
 	shm->detail_mode = options->detail_mode;
 	segment->detail_room = shm->detail_stack_bytes;

@@ -57,6 +57,7 @@ struct ada_segment_options {
 	uint64_t detail_buffer_bytes; /* 0: no detail lane */
 	uint32_t detail_stack_bytes;
 	bool stack_at_return; /* not at the call alone */
+	bool captures;	      /* what arguments point at may be captured */
 	enum ada_detail_mode detail_mode;
 	bool scarce;   /* limits leave little memory: it begins with about a megabyte */
 	bool no_small; /* there is no address space to spare */

@@ -336,7 +336,8 @@ int ada_segment_policy_ahead(struct ada_segment *segment, uint32_t functions)
 	for (uint64_t table = 0; table < ADA_POLICY_STATES && !status; table += ADA_POLICY_TABLE_BYTES)
 		status = ada_segment_policy_room(segment, table, ADA_POLICY_MASKS + ADA_PAGE)			?:
 				 ada_segment_policy_room(segment, table + ADA_POLICY_CLASSES, 2ull * functions) ?:
-				 ada_segment_policy_room(segment, table + ADA_POLICY_FLAGS, functions);
+				 ada_segment_policy_room(segment, table + ADA_POLICY_FLAGS, functions)		?:
+				 ada_segment_policy_room(segment, table + ADA_POLICY_CAPTURE_NUMBERS, functions);
 	return status;
 }
 

@@ -217,7 +217,7 @@ int ada_policy_open(struct ada_policy **result, const struct ada_trace_options *
 	policy->ticks_per_ns = ticks_per_ns;
 	policy->strict = options->strict;
 	set_rolls(policy, options);
-	status = open_rules(policy, options, error);
+	status = ada_policy_captures_open(policy, options, error) ?: open_rules(policy, options, error);
 	if (status)
 		ada_policy_close(policy);
 	else
@@ -244,6 +244,8 @@ void ada_policy_close(struct ada_policy *policy)
 	ada_array_free(&policy->hashes);
 	ada_array_free(&policy->masks);
 	ada_array_free(&policy->objects);
+	ada_array_free(&policy->captured);
+	ada_capture_list_free(&policy->captures);
 	pthread_mutex_destroy(&policy->late);
 	pthread_mutex_destroy(&policy->change);
 	pthread_mutex_destroy(&policy->lock);

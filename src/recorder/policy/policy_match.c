@@ -100,6 +100,7 @@ static void image_free(struct ada_policy_image *image)
 	for (size_t i = 0; i < image->matches.count; i++)
 		ada_array_free(&image->matches.items[i].functions);
 	ada_array_free(&image->matches);
+	ada_array_free(&image->captured);
 	ada_array_free(&image->plans);
 	free(image->path);
 	free(image);
@@ -129,7 +130,8 @@ struct ada_policy_image *ada_policy_image(struct ada_policy *policy, const struc
 	if (!image)
 		return NULL;
 	image->path = path ? strdup(path) : NULL;
-	if (ada_array_push(&image->plans, plan) || match_all(policy, image) || ada_array_push(&policy->images, image)) {
+	if (ada_array_push(&image->plans, plan) || match_all(policy, image) || ada_policy_captures_match(policy, image) ||
+	    ada_array_push(&policy->images, image)) {
 		image_free(image);
 		return NULL;
 	}

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "recorder/index/segment.h"
 #include "recorder/policy/policy.h"
+#include "trigger/capture.h"
 
 #define ADA_POLICY_LITERAL (1u << 31) /* beside a function's number: a literal pattern fits it */
 
@@ -37,11 +38,17 @@ struct ada_policy_match {
 	bool told;		       /* of those that can't be hooked */
 };
 
+struct ada_policy_captured {
+	uint32_t function; /* symbolIndex */
+	uint8_t set;	   /* of ada_policy.sets */
+};
+
 /* The functions of a file, which are the same in both of its plans (names only, decoded). */
 struct ada_policy_image {
 	ADA_ARRAY(const struct ada_plan *) plans;
 	char *path;				    /* NULL: not known yet */
 	ADA_ARRAY(struct ada_policy_match) matches; /* of rules in force, where they name any */
+	ADA_ARRAY(struct ada_policy_captured) captured;
 };
 
 struct ada_policy_module {
@@ -88,8 +95,12 @@ struct ada_policy {
 	uint32_t freed[ADA_RULES_MAX]; /* version that freed the slot; 0: never used */
 	ADA_ARRAY(struct ada_policy_image *) images;
 	ADA_ARRAY(struct ada_policy_tables *) tables;
-	ADA_ARRAY(uint64_t) masks;  /* scratch: by function number */
-	ADA_ARRAY(uint8_t) objects; /* scratch: flags that the plans say, by function number */
+	ADA_ARRAY(uint64_t) masks;   /* scratch: by function number */
+	ADA_ARRAY(uint8_t) objects;  /* scratch: flags that the plans and captures say, by function number */
+	ADA_ARRAY(uint8_t) captured; /* scratch: number of the set, by function number */
+	struct ada_capture_list captures;
+	struct ada_capture_set sets[ADA_CAPTURE_SETS]; /* from 1 on: what is captured of some function */
+	uint32_t set_count;
 	struct ada_policy_cost cost;
 };
 
@@ -117,6 +128,11 @@ void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *ru
 		     struct ada_error *warning);
 /* Notes, before a fork's child goes on, which of its parent's hooks it lacks. Under `change` and provider->lock. */
 void ada_policy_check_inherited(struct ada_policy_tables *tables);
+
+/* policy_capture.c */
+int ada_policy_captures_open(struct ada_policy *policy, const struct ada_trace_options *options, struct ada_error *error);
+/* Under `change`: finds what is captured of a new image's functions. 0 or -ENOMEM. */
+int ada_policy_captures_match(struct ada_policy *policy, struct ada_policy_image *image);
 
 /* policy_match.c, under `change` */
 /* `path`: of the file, which names what has no name in it; NULL: known from before. NULL: no memory. */

@@ -34,6 +34,11 @@ static uint8_t *flags_of(struct ada_policy_table *table)
 	return (uint8_t *)table + ADA_POLICY_FLAGS;
 }
 
+static uint8_t *capture_numbers_of(struct ada_policy_table *table)
+{
+	return (uint8_t *)table + ADA_POLICY_CAPTURE_NUMBERS;
+}
+
 static uint32_t step_up(uint32_t count, uint32_t step, uint32_t limit)
 {
 	uint32_t rounded = (count + step - 1) / step * step;
@@ -50,7 +55,8 @@ static int room_functions(struct ada_policy_tables *tables, int number, uint32_t
 	if (to <= from)
 		return 0;
 	status = ada_segment_policy_room(segment, start_of(number) + ADA_POLICY_CLASSES + 2ull * from, 2ull * (to - from)) ?:
-			 ada_segment_policy_room(segment, start_of(number) + ADA_POLICY_FLAGS + from, to - from);
+			 ada_segment_policy_room(segment, start_of(number) + ADA_POLICY_FLAGS + from, to - from)	   ?:
+			 ada_segment_policy_room(segment, start_of(number) + ADA_POLICY_CAPTURE_NUMBERS + from, to - from);
 	if (!status)
 		tables->functions_ready[number] = to;
 	return status;
@@ -129,7 +135,7 @@ static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tabl
 	return 0;
 }
 
-/* What the module's plan says of its functions, and which rules name them. */
+/* What the module's plan says of its functions, what is captured of them, and which rules name them. */
 static void masks_add(struct ada_policy *policy, const struct ada_policy_module *module)
 {
 	const struct ada_plan *plan = module->image->plans.items[0];
@@ -139,6 +145,12 @@ static void masks_add(struct ada_policy *policy, const struct ada_policy_module 
 		if (functions[i].flags & ADA_FUNCTION_OBJECTS)
 			policy->objects.items[module->base + i] = (uint8_t)((functions[i].flags & ADA_FUNCTION_OBJECTS) /
 									    ADA_POLICY_OF_PLAN);
+	for (size_t i = 0; module->base && i < module->image->captured.count; i++) {
+		const struct ada_policy_captured *captured = &module->image->captured.items[i];
+
+		policy->objects.items[module->base + captured->function] |= ADA_POLICY_CAPTURE;
+		policy->captured.items[module->base + captured->function] = captured->set;
+	}
 	for (size_t i = 0; module->base && i < module->image->matches.count; i++) {
 		const struct ada_policy_match *match = &module->image->matches.items[i];
 
@@ -150,12 +162,14 @@ static void masks_add(struct ada_policy *policy, const struct ada_policy_module 
 /* Scratch for numbers up to `to`, of which those from `from` on hold nothing. */
 static int masks_begin(struct ada_policy *policy, uint32_t from, uint32_t to)
 {
-	policy->masks.count = policy->objects.count = 0;
-	if (ada_array_reserve(&policy->masks, to + 1) || ada_array_reserve(&policy->objects, to + 1))
+	policy->masks.count = policy->objects.count = policy->captured.count = 0;
+	if (ada_array_reserve(&policy->masks, to + 1) || ada_array_reserve(&policy->objects, to + 1) ||
+	    ada_array_reserve(&policy->captured, to + 1))
 		return -ENOMEM;
-	policy->masks.count = policy->objects.count = to + 1;
+	policy->masks.count = policy->objects.count = policy->captured.count = to + 1;
 	memset(policy->masks.items + from, 0, (to - from + 1) * sizeof *policy->masks.items);
 	memset(policy->objects.items + from, 0, (to - from + 1) * sizeof *policy->objects.items);
+	memset(policy->captured.items + from, 0, (to - from + 1) * sizeof *policy->captured.items);
 	return 0;
 }
 
@@ -186,6 +200,10 @@ static void write_functions(const struct ada_policy *policy, struct ada_policy_t
 	uint64_t last = 0, class = 0;
 	uint8_t flags = 0;
 
+	for (uint32_t number = 1; number <= policy->set_count; number++) /* the ones before are the same as ever */
+		for (size_t i = 0; i < sizeof policy->sets[0].items / sizeof policy->sets[0].items[0]; i++)
+			PUT((uint32_t *)((uint8_t *)table + ADA_POLICY_CAPTURES) + number * 4 + i,
+			    ((const uint32_t *)&policy->sets[number])[i]);
 	for (uint32_t number = from; number <= to; number++) {
 		uint64_t mask = policy->masks.items[number];
 
@@ -201,6 +219,7 @@ static void write_functions(const struct ada_policy *policy, struct ada_policy_t
 			last = mask;
 		}
 		PUT(&classes_of(table)[number], (uint16_t) class);
+		PUT(&capture_numbers_of(table)[number], policy->captured.items[number]);
 		PUT(&flags_of(table)[number], (uint8_t)(flags | policy->objects.items[number]));
 	}
 }

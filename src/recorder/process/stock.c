@@ -55,6 +55,7 @@ struct ada_segment_options ada_stock_options(const struct ada_recorder *recorder
 					     .detail_buffer_bytes = options->detail ? options->detail_buffer_bytes : 0,
 					     .detail_stack_bytes = options->detail_stack_bytes,
 					     .stack_at_return = options->stack_at_return,
+					     .captures = true,
 					     .detail_mode = options->detail_mode,
 					     .ticks_a_wait = recorder->ticks_a_wait,
 					     .poison = options->poison,

@@ -1,0 +1,242 @@
+/* What arguments of a call point at (--capture), as a record behind the call's in the detail chunk (abi/detail.h).
+ *
+ * A pointer may be anything, and another thread may unmap what it leads to at any moment. So the bytes are copied by the kernel
+ * (process_vm_readv), which answers where there is no memory. Where no system call may be made (seccomp) only that is read which is surely
+ * there: the thread's own stack above the call, and the main program's constants.
+ *
+ *   1 copy, into memory of this thread (the judge's: handlers that come in between have another)
+ *   2 one critical section of rseq: from there behind the last record, if chunk and commit word are still those that were looked at; the
+ *     counter last; then one store of the commit word, which moves only the place of the next record
+ *
+ * A handler that comes in between has its events first, and 2 is tried anew behind them: so nothing is ever written over what is
+ * committed. Where the call's chunk is no longer the thread's, or full, the capture is lost, and counted.
+ */
+#include <linux/rseq.h>
+#include <sys/uio.h>
+#include "agent/ground/mem.h"
+#include "agent/record/lane.h"
+
+#define TRIES 64
+#define PAGE 4096u
+#define RSEQ_CS offsetof(struct rseq, rseq_cs)
+
+struct captured { /* as it is written */
+	uint64_t counter, meta;
+	uint8_t entries[ATF_DETAIL_CAPTURED_MAX];
+};
+static_assert(sizeof(struct captured) == ADA_DETAIL_CAPTURED_ROOM && sizeof(struct captured) <= ADA_JUDGE_ROOM, "captured");
+
+/* --- copies ---------------------------------------------------------------------------------------------------------------- */
+
+/* In two parts, since the kernel may refuse a part whole where a page of it isn't there. */
+static uint32_t memory_copy(uint8_t *to, uint64_t from, uint32_t bytes)
+{
+	uint32_t first = PAGE - from % PAGE < bytes ? PAGE - from % PAGE : bytes;
+	long got = ada_sys_peek(to, from, first);
+
+	if (got != first)
+		return got > 0 ? (uint32_t)got : 0;
+	if (first < bytes) {
+		got = ada_sys_peek(to + first, from + first, bytes - first);
+		first += got > 0 ? (uint32_t)got : 0;
+	}
+	return first;
+}
+
+/* How much is surely there. */
+static uint64_t sure_at(const struct ada_thread *thread, uint64_t slot, uint64_t from)
+{
+	if (slot >= thread->stack_low && from > slot && from < thread->stack_high)
+		return thread->stack_high - from;
+	return ada_sys_constants ? ada_sys_constants(from) : 0;
+}
+
+static uint32_t bytes_copy(const struct ada_thread *thread, uint64_t slot, uint8_t *to, uint64_t from, uint32_t bytes)
+{
+	uint64_t sure;
+	uint32_t got;
+
+	if (ada_quiet_enter()) {
+		got = memory_copy(to, from, bytes);
+		ada_quiet_leave();
+		return got;
+	}
+	sure = sure_at(thread, slot, from);
+	bytes = sure < bytes ? (uint32_t)sure : bytes;
+	memcpy(to, (const void *)from, bytes);
+	return bytes;
+}
+
+/* --- what is captured -------------------------------------------------------------------------------------------------------- */
+
+static uint64_t argument_of(const struct ada_registers *registers, uint32_t number)
+{
+	switch (number) {
+	case 1: return registers->rdi;
+	case 2: return registers->rsi;
+	case 3: return registers->rdx;
+	case 4: return registers->rcx;
+	case 5: return registers->r8;
+	default: return registers->r9;
+	}
+}
+
+static uint32_t string_length(const uint8_t *bytes, uint32_t count)
+{
+	uint32_t length = 0;
+
+	while (length < count && bytes[length])
+		length++;
+	return length;
+}
+
+/* Returns the entry's bytes. */
+static uint32_t entry_make(const struct ada_thread *thread, const struct ada_judged *call, const struct ada_capture *what, uint8_t *at)
+{
+	AtfDetailCaptured entry = { .address = argument_of(call->registers, what->argument), .argument = what->argument };
+	uint64_t wanted = what->kind == ADA_CAPTURE_BUFFER ? argument_of(call->registers, what->bytes) : what->bytes;
+	uint32_t bytes = wanted < ATF_DETAIL_CAPTURE_BYTES ? (uint32_t)wanted : ATF_DETAIL_CAPTURE_BYTES;
+	uint32_t got = bytes_copy(thread, call->slot, at + sizeof entry, entry.address, bytes);
+
+	entry.length = (uint16_t)got;
+	entry.flags = got < bytes ? ATF_CAPTURED_BAD : got < wanted ? ATF_CAPTURED_CUT : 0;
+	if (what->kind == ADA_CAPTURE_STRING) {
+		entry.length = (uint16_t)string_length(at + sizeof entry, got);
+		if (entry.length < got)
+			entry.flags = ATF_CAPTURED_STRING;
+		else
+			entry.flags = ATF_CAPTURED_STRING | (got < bytes ? ATF_CAPTURED_BAD : ATF_CAPTURED_CUT);
+	}
+	memcpy(at, &entry, sizeof entry);
+	memset(at + sizeof entry + entry.length, 0, ATF_CAPTURED_ROOM(entry.length) - entry.length);
+	return (uint32_t)sizeof entry + ATF_CAPTURED_ROOM(entry.length);
+}
+
+static void captured_make(const struct ada_thread *thread, const struct ada_judged *call, struct captured *captured)
+{
+	const uint8_t *flags = ada_policy_flags();
+	const uint8_t *table = flags - ADA_POLICY_FLAGS;
+	uint32_t number = table[ADA_POLICY_CAPTURE_NUMBERS + call->number], bytes = 0;
+	const struct ada_capture_set *set = (const struct ada_capture_set *)(table + ADA_POLICY_CAPTURES) + number;
+
+	for (uint32_t i = 0; number && number < ADA_CAPTURE_SETS && i < sizeof set->items / sizeof *set->items; i++)
+		if (set->items[i].argument)
+			bytes += entry_make(thread, call, &set->items[i], captured->entries + bytes);
+	if (bytes % ADA_DETAIL_UNIT)
+		memset(captured->entries + bytes, 0, ADA_DETAIL_UNIT - bytes % ADA_DETAIL_UNIT);
+	captured->counter = call->counter;
+	captured->meta = ADA_DETAIL_META(ADA_DETAIL_CAPTURED, ADA_DETAIL_NONE_BYTES + ADA_DETAIL_ROOM(bytes)) | bytes;
+}
+
+/* --- where it goes ------------------------------------------------------------------------------------------------------------ */
+
+struct place {
+	uint64_t chunk, state;
+	uint64_t to;	/* address */
+	uint64_t next;	/* what the commit word is to be */
+	uint64_t words; /* of 8 bytes, without the counter */
+};
+
+/* False: the call's record lies in another chunk, or too far before; or there is no room. */
+static bool place_find(const struct ada_thread *thread, const struct ada_judged *call, const struct captured *captured, struct place *place)
+{
+	uint64_t bytes = (captured->meta >> ADA_DETAIL_SIZE_SHIFT) * ADA_DETAIL_UNIT, cursor, seq, detail;
+	uint32_t begin, at;
+
+	place->chunk = __atomic_load_n(&thread->index, __ATOMIC_RELAXED);
+	if (!place->chunk || place->chunk == (uint64_t)&thread->parked)
+		return false;
+	place->state = __atomic_load_n((const uint64_t *)place->chunk, __ATOMIC_RELAXED);
+	detail = __atomic_load_n(&thread->detail, __ATOMIC_RELAXED); /* last: where it is another chunk's, the state has changed, too */
+	begin = ada_chunk_begin(ada_core->index.count, thread->chunk);
+	at = ada_state_event(place->state);
+	seq = ((const struct ada_chunk *)place->chunk)->first_seq + at / ADA_EVENT_BYTES - ADA_EVENT_FIRST; /* of the next event */
+	cursor = (place->state >> ADA_COMMIT_DETAIL) * ADA_DETAIL_UNIT;
+	if (!detail || seq - call->seq > (at - begin) / ADA_EVENT_BYTES || seq - call->seq > ADA_DETAIL_CAPTURED_FAR ||
+	    cursor + bytes + ADA_DETAIL_NONE_BYTES > ada_core->detail.chunk_bytes)
+		return false;
+	place->to = detail + cursor;
+	place->next = place->state + (bytes / ADA_DETAIL_UNIT << ADA_COMMIT_DETAIL);
+	place->words = bytes / 8 - 1;
+	return true;
+}
+
+/* False: something else came first. */
+static bool place_commit(const struct ada_thread *thread, const struct place *place, const struct captured *captured)
+{
+	uint64_t cs = (uint64_t)ada_setup.rseq_offset + RSEQ_CS;
+
+	__asm__ goto(".pushsection .data.rel.local,\"aw\"\n"
+		     "\t.balign 32\n"
+		     "7:\t.long 0,0\n"
+		     "\t.quad 1f, 2f-1f, 3f\n"
+		     "\t.popsection\n"
+		     "\tlea 7b(%%rip),%%rax\n"
+		     "\tmov %%rax,%%fs:(%[cs])\n"
+		     "1:\tmov (%[place]),%%rax\n"
+		     "\tcmp %c[index](%[thread]),%%rax\n"
+		     "\tjne %l[other]\n"
+		     "\tmov 8(%[place]),%%rdx\n"
+		     "\tcmp (%%rax),%%rdx\n"
+		     "\tjne %l[other]\n"
+		     "\tmov 16(%[place]),%%rdi\n"
+		     "\tmov %%rdi,%%rdx\n"
+		     "\tadd $8,%%rdi\n"
+		     "\tlea 8(%[from]),%%rsi\n"
+		     "\tmov 32(%[place]),%%rcx\n"
+		     "\trep movsq\n"
+		     "\tmov (%[from]),%%rcx\n"
+		     "\tmov %%rcx,(%%rdx)\n"
+		     "\tmov 24(%[place]),%%rcx\n"
+		     "\tmov %%rcx,(%%rax)\n"
+		     "2:\tjmp 4f\n"
+		     "\t.long 0x53053053\n"
+		     "3:\tjmp %l[other]\n"
+		     "4:\n"
+		     :
+		     : [cs] "r"(cs), [thread] "r"(thread), [place] "r"(place), [from] "r"(captured),
+		       [index] "i"(offsetof(struct ada_thread, index))
+		     : "rax", "rcx", "rdx", "rsi", "rdi", "cc", "memory"
+		     : other);
+	return true;
+other:
+	return false;
+}
+
+static void place_fill(struct ada_thread *thread, const struct place *place, const struct captured *captured)
+{
+	memcpy((void *)(place->to + 8), &captured->meta, place->words * 8);
+	__atomic_store_n((uint64_t *)place->to, captured->counter, __ATOMIC_RELEASE);
+	ada_state_set(thread, place->next);
+}
+
+static bool captured_write(struct ada_thread *thread, const struct ada_judged *call, const struct captured *captured, bool alone)
+{
+	struct place place;
+
+	for (uint32_t tries = 0; tries < TRIES && place_find(thread, call, captured, &place); tries++) {
+		if (!alone && !place_commit(thread, &place, captured))
+			continue;
+		if (alone)
+			place_fill(thread, &place, captured);
+		return true;
+	}
+	return false;
+}
+
+void ada_capture(struct ada_thread *thread, const struct ada_judged *call, bool alone)
+{
+	struct captured *captured;
+	bool written = false;
+
+	if (!thread->index || !thread->detail)
+		return;
+	captured = ada_judge_room();
+	if (captured) {
+		captured_make(thread, call, captured);
+		written = captured_write(thread, call, captured, alone);
+		ada_judge_room_return(captured);
+	}
+	if (!written)
+		__atomic_fetch_add(&ada_core->shm->detail.captures_lost, 1, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,129 @@
+/* --capture: its grammar, and what is captured without it. Names may have colons and commas, so an item ends where the first ":N=HOW" is
+ * over. */
+#include "trigger/capture.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "abi/file.h"
+
+#define STRING(number)                                                                                                                     \
+	{                                                                                                                                  \
+		number, ADA_CAPTURE_STRING, ATF_DETAIL_CAPTURE_BYTES                                                                       \
+	}
+
+/* Paths and names that libc's functions take into the kernel, so that a copy costs little beside the call. By strcmp. */
+static const struct known {
+	const char *name;
+	struct ada_capture_set set;
+} known[] = {
+#define X(name, ...) { name, { { __VA_ARGS__ } } },
+#include "trigger/capture_auto.h"
+#undef X
+};
+
+static int known_compare(const void *name, const void *entry)
+{
+	return strcmp(name, ((const struct known *)entry)->name);
+}
+
+struct ada_capture_set ada_capture_auto(const char *name)
+{
+	const struct known *found = bsearch(name, known, sizeof known / sizeof *known, sizeof *known, known_compare);
+
+	return found ? found->set : (struct ada_capture_set){ 0 };
+}
+
+bool ada_capture_put(struct ada_capture_set *set, const struct ada_capture *capture)
+{
+	for (size_t i = 0; i < sizeof set->items / sizeof *set->items; i++) {
+		if (set->items[i].argument == capture->argument)
+			return true;
+		if (!set->items[i].argument) {
+			set->items[i] = *capture;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What HOW says; returns where it ends, NULL: it is none. */
+static const char *how_parse(const char *how, struct ada_capture *capture)
+{
+	unsigned long bytes;
+	char *end;
+
+	if (!strncmp(how, "str", 3)) {
+		*capture = (struct ada_capture){ capture->argument, ADA_CAPTURE_STRING, ATF_DETAIL_CAPTURE_BYTES };
+		return how + 3;
+	}
+	if (!strncmp(how, "buf[", 4) && how[4] >= '1' && how[4] <= '6' && how[5] == ']') {
+		*capture = (struct ada_capture){ capture->argument, ADA_CAPTURE_BUFFER, (uint16_t)(how[4] - '0') };
+		return how + 6;
+	}
+	if (*how != '*' || !isdigit((unsigned char)how[1]))
+		return NULL;
+	bytes = strtoul(how + 1, &end, 10);
+	if (bytes < 1 || bytes > ATF_DETAIL_CAPTURE_BYTES)
+		return NULL;
+	*capture = (struct ada_capture){ capture->argument, ADA_CAPTURE_BYTES, (uint16_t)bytes };
+	return end;
+}
+
+/* Where the item at `text` has its ":N=HOW"; *end: behind it. NULL: nowhere. */
+static const char *how_find(const char *text, struct ada_capture *capture, const char **end)
+{
+	for (const char *at = strchr(text, ':'); at; at = strchr(at + 1, ':')) {
+		if (at == text || at[1] < '1' || at[1] > '6' || at[2] != '=')
+			continue;
+		capture->argument = (uint8_t)(at[1] - '0');
+		*end = how_parse(at + 3, capture);
+		if (*end && (!**end || **end == ','))
+			return at;
+	}
+	return NULL;
+}
+
+static int item_add(struct ada_capture_list *list, const char *text, const char *start, const char **end, struct ada_error *error)
+{
+	struct ada_capture_rule rule = { .capture = { 0 } };
+	const char *how = how_find(start, &rule.capture, end);
+	struct ada_error reason = { "" };
+	char *pattern;
+	int status;
+
+	if (!how)
+		return ada_error_set(error, EINVAL,
+				     "at character %zu: FUNCTION:N=str, =buf[M] or =*BYTES is meant, with arguments N and M 1 to 6 and at "
+				     "most %u bytes; auto; or off",
+				     (size_t)(start - text) + 1, ATF_DETAIL_CAPTURE_BYTES);
+	pattern = strndup(start, (size_t)(how - start));
+	status = pattern ? ada_pattern_list_add(&rule.functions, pattern, &reason) : -ENOMEM;
+	free(pattern);
+	if (!status && !ada_array_push(&list->items, rule))
+		return 0;
+	ada_pattern_list_free(&rule.functions);
+	return ada_error_set(error, status ? -status : ENOMEM, "%s", *reason.text ? reason.text : "no memory for a capture");
+}
+
+int ada_capture_add(struct ada_capture_list *list, const char *text, struct ada_error *error)
+{
+	const char *at = text;
+	int status = 0;
+
+	if (!strcmp(text, "auto") || !strcmp(text, "off")) {
+		list->off = *text == 'o';
+		return 0;
+	}
+	do
+		status = item_add(list, text, at, &at, error);
+	while (!status && *at++);
+	return status;
+}
+
+void ada_capture_list_free(struct ada_capture_list *list)
+{
+	for (size_t i = 0; i < list->items.count; i++)
+		ada_pattern_list_free(&list->items.items[i].functions);
+	ada_array_free(&list->items);
+}
