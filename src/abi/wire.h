@@ -334,7 +334,7 @@ static_assert(sizeof(struct ada_presence) <= ADA_PRESENCE_BYTES, "one page");
  *     -> MODULE   } for each module          -> MODULE ...              -> UNLOAD
  *     <- PLAN     }  (a fork's child: none)  -> APPLIED                 -> DONE
  *     -> APPLIED  }                          -> DONE
- *     -> DONE
+ *     -> DONE     (the next MODULE comes before APPLIED: answers come in the order of questions)
  *
  * An agent that can't go on after its HELLO says FAILED in place of DONE, and why.
  *

@@ -153,6 +153,8 @@ static void module_answer(struct run *run, int socket, const struct ada_module_m
 	int fd = -1;
 
 	run->modules++;
+	if (run->ahead < run->modules - run->applied)
+		run->ahead = run->modules - run->applied;
 	run->late = module->flags & ADA_MODULE_LATE;
 	run->filter_bytes = run->function_base = 0;
 	if (run->plan)
@@ -260,6 +262,10 @@ void run_program(struct run *run, char *const *arguments)
 		if ((polls[0].revents & POLLIN) && polls[2].fd == -1)
 			break;
 	}
+	/* What it said last may lie there yet. */
+	for (int i = 3; i < count; i++)
+		while (poll(&polls[i], 1, 0) == 1 && serve(run, polls[i].fd))
+			;
 	waitpid(child, &run->status, 0);
 	close(polls[0].fd);
 	close(pipes[0]);

@@ -38,7 +38,8 @@ struct run { /* what to run, and what came of it */
 	struct ada_shm *shm[8]; /* segments in the order of HELLO */
 	struct ada_hello hello[16];
 	uint32_t hellos, segments, modules, applied, unloads, done;
-	bool late; /* the module just asked about is known: ADA_MODULE_LATE */
+	uint32_t ahead; /* modules asked about and not applied yet: the most at a time */
+	bool late;	/* the module just asked about is known: ADA_MODULE_LATE */
 };
 
 void run_program(struct run *run, char *const *arguments);

@@ -54,6 +54,7 @@ static void leaves_no_trace(void **state)
 	assert_int_equal(run.done, 1);
 	assert_int_equal(run.modules, run.shm[0]->module_count);
 	assert_int_equal(run.applied, run.modules);
+	assert_int_equal(run.ahead, 2); /* the next one, while this one is hooked */
 	assert_int_equal(run.shm[0]->disabled, ADA_DISABLE_NONE);
 	assert_int_equal(run.shm[0]->internal_errors, 0);
 	assert_int_equal(run.shm[0]->exit_seen, 1);

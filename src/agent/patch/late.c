@@ -39,14 +39,15 @@ static bool plan_choose(struct ada_module *module, const struct ada_plan_header 
 	return same;
 }
 
-int ada_late_module(struct ada_conversation *conversation, uint32_t id, uint32_t flags)
+/* Takes the module's plan, for which the conversation has asked. */
+static int plan_take(struct ada_conversation *conversation, uint32_t id)
 {
 	struct ada_module *module = ada_module_at(id), job;
 	struct ada_shm_module *entry = ada_module_entry(id);
 	struct ada_plan_reply reply;
 	const struct ada_plan_header *plan;
 	const uint8_t *filter;
-	int status = ada_connect_module(conversation, id, module->flags | flags, &reply, &plan, &filter);
+	int status = ada_connect_plan(conversation, id, &reply, &plan, &filter);
 
 	if (status)
 		return status;
@@ -66,11 +67,35 @@ int ada_late_module(struct ada_conversation *conversation, uint32_t id, uint32_t
 	return ada_connect_applied(conversation, id);
 }
 
+int ada_late_module(struct ada_conversation *conversation, uint32_t id, uint32_t flags)
+{
+	int status = ada_connect_ask(conversation, id, ada_module_at(id)->flags | flags);
+
+	return status ? status : plan_take(conversation, id);
+}
+
+static bool is_due(const struct ada_module *module)
+{
+	return (module->state == ADA_MODULE_PLANNED || module->state == ADA_MODULE_DONE) && module->start < module->end &&
+	       !(module->flags & (ADA_MODULE_AGENT | ADA_MODULE_VDSO));
+}
+
+/* As ask_from of scan.c, for modules that are known. */
+static uint32_t ask_from(struct ada_conversation *conversation, uint32_t id, int *status)
+{
+	while (id < ada_module_count() && !is_due(ada_module_at(id)))
+		id++;
+	if (id < ada_module_count() && !*status)
+		*status = ada_connect_ask(conversation, id, ada_module_at(id)->flags | ADA_MODULE_LATE);
+	return id;
+}
+
 /* 0, or -errno. */
 __attribute__((used)) static long late_run(void)
 {
 	struct ada_shm *shm = ada_core_shm();
 	struct ada_conversation *conversation;
+	uint32_t id;
 	int status;
 
 	if (!shm || __atomic_load_n(&shm->disabled, __ATOMIC_ACQUIRE) || !ada_process_is_own())
@@ -82,12 +107,13 @@ __attribute__((used)) static long late_run(void)
 	status = ada_connect(&conversation, ADA_HELLO_RESUME, NULL);
 	if (status)
 		return status;
-	for (uint32_t id = 0; id < ada_module_count() && !status; id++) {
-		const struct ada_module *module = ada_module_at(id);
+	id = ask_from(conversation, 0, &status);
+	while (id < ada_module_count() && !status) {
+		uint32_t next = ask_from(conversation, id + 1, &status);
 
-		if ((module->state == ADA_MODULE_PLANNED || module->state == ADA_MODULE_DONE) && module->start < module->end &&
-		    !(module->flags & (ADA_MODULE_AGENT | ADA_MODULE_VDSO)))
-			status = ada_late_module(conversation, id, ADA_MODULE_LATE);
+		if (!status)
+			status = plan_take(conversation, id);
+		id = next;
 	}
 	ada_connect_end(conversation);
 	return status;

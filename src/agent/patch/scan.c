@@ -238,7 +238,7 @@ static int filter_keep(struct ada_module *module, const uint8_t *filter, uint32_
 	return filter && !copy ? -ENOMEM : 0;
 }
 
-/* Asks for the module's plan and hooks its entries. Nothing is left half done: a module is hooked or it is not. */
+/* Takes the module's plan, for which it has asked, and hooks its entries. Nothing is left half done: a module is hooked or it is not. */
 static int module_plan(struct ada_conversation *conversation, uint32_t id)
 {
 	struct ada_shm_module *entry = ada_module_entry(id);
@@ -246,7 +246,7 @@ static int module_plan(struct ada_conversation *conversation, uint32_t id)
 	struct ada_plan_reply reply;
 	const struct ada_plan_header *plan;
 	const uint8_t *filter;
-	int status = ada_connect_module(conversation, id, module->flags, &reply, &plan, &filter);
+	int status = ada_connect_plan(conversation, id, &reply, &plan, &filter);
 
 	if (status)
 		return status;
@@ -265,6 +265,31 @@ static int module_plan(struct ada_conversation *conversation, uint32_t id)
 		}
 	}
 	return ada_connect_applied(conversation, id);
+}
+
+/* Asks for the first plan from module `id` on that is due. Returns that module's number; ada_module_count(): none is due. */
+static uint32_t ask_from(struct ada_conversation *conversation, uint32_t id, int *status)
+{
+	while (id < ada_module_count() && ada_modules[id].state != ADA_MODULE_KNOWN)
+		id++;
+	if (id < ada_module_count() && !*status)
+		*status = ada_connect_ask(conversation, id, ada_modules[id].flags);
+	return id;
+}
+
+static int modules_plan(struct ada_conversation *conversation, uint32_t first)
+{
+	int status = 0;
+	uint32_t id = ask_from(conversation, first, &status);
+
+	while (id < ada_module_count() && !status) {
+		uint32_t next = ask_from(conversation, id + 1, &status);
+
+		if (!status)
+			status = module_plan(conversation, id);
+		id = next;
+	}
+	return status;
 }
 
 /* Notes what is in the loader's list, and forgets what was. */
@@ -315,9 +340,8 @@ int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxil
 	if (status)
 		ada_core_disable(ADA_DISABLE_NO_MEMORY);
 	/* All modules are in the table before the first is hooked: an event may only name a module that the segment holds. */
-	for (uint32_t id = first; conversation && id < ada_module_count() && !status; id++)
-		if (ada_modules[id].state == ADA_MODULE_KNOWN)
-			status = module_plan(conversation, id);
+	if (conversation && !status)
+		status = modules_plan(conversation, first);
 	ada_text_publish();
 	return status;
 }

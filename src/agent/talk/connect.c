@@ -342,16 +342,20 @@ uint32_t ada_connect_flags(const struct ada_conversation *conversation)
 	return conversation->flags;
 }
 
-int ada_connect_module(struct ada_conversation *conversation, uint32_t id, uint32_t flags, struct ada_plan_reply *reply,
-		       const struct ada_plan_header **plan, const uint8_t **filter)
+int ada_connect_ask(struct ada_conversation *conversation, uint32_t id, uint32_t flags)
 {
 	struct ada_module_message message = { .head = { ADA_MESSAGE_MODULE, sizeof message }, .module_id = id, .flags = flags };
+
+	return message_send(conversation->socket, &message.head);
+}
+
+int ada_connect_plan(struct ada_conversation *conversation, uint32_t id, struct ada_plan_reply *reply, const struct ada_plan_header **plan,
+		     const uint8_t **filter)
+{
 	const struct ada_plan_reply *answer = (void *)conversation->message;
-	int fd, status = message_send(conversation->socket, &message.head);
+	int fd, status = message_receive(conversation, ADA_MESSAGE_PLAN, sizeof *answer, &fd);
 
 	*plan = NULL;
-	if (!status)
-		status = message_receive(conversation, ADA_MESSAGE_PLAN, sizeof *answer, &fd);
 	if (status)
 		return status;
 	*reply = *answer;

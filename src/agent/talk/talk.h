@@ -13,10 +13,12 @@ struct ada_conversation; /* one connection to the recorder */
 int ada_connect(struct ada_conversation **conversation, enum ada_hello_kind kind, const struct ada_shm *parent);
 struct ada_shm *ada_connect_segment(const struct ada_conversation *conversation, uint64_t *bytes); /* NULL: none came */
 uint32_t ada_connect_flags(const struct ada_conversation *conversation);			   /* enum ada_welcome_flag */
-/* Asks for the plan of a module; *plan NULL where the recorder has none. The reply->filter_bytes of filter live until the next call. 0 or
- * -errno. */
-int ada_connect_module(struct ada_conversation *conversation, uint32_t id, uint32_t flags, struct ada_plan_reply *reply,
-		       const struct ada_plan_header **plan, const uint8_t **filter);
+/* Asks for the plan of a module. The answers come in the order of the questions; whoever has several modules asks for the next one before
+ * it uses this one's, so that the recorder plans meanwhile. 0 or -errno. */
+int ada_connect_ask(struct ada_conversation *conversation, uint32_t id, uint32_t flags);
+/* The answer; *plan NULL where the recorder has none. The reply->filter_bytes of filter live until the next call. 0 or -errno. */
+int ada_connect_plan(struct ada_conversation *conversation, uint32_t id, struct ada_plan_reply *reply, const struct ada_plan_header **plan,
+		     const uint8_t **filter);
 int ada_connect_applied(struct ada_conversation *conversation, uint32_t id);
 int ada_connect_unload(struct ada_conversation *conversation, uint32_t id);
 /* Says HELLO and DONE for a fork's child that has taken the segment `own`, and waits for no answer. 0 or -errno: the recorder knows nothing. */
