@@ -1,8 +1,8 @@
 /* What arguments of a call point at (--capture), as a record behind the call's in the detail chunk (abi/detail.h).
  *
  * A pointer may be anything, and another thread may unmap what it leads to at any moment. So the bytes are copied by the kernel
- * (process_vm_readv), which answers where there is no memory. Where no system call may be made (seccomp) only that is read which is surely
- * there: the thread's own stack above the call, and the main program's constants.
+ * (process_vm_readv, 1.3 us), which answers where there is no memory. Only what is surely there is read as it is: the thread's own stack above
+ * the call, and the main program's constants. Where no system call may be made (seccomp) nothing else is captured.
  *
  *   1 copy, into memory of this thread (the judge's: handlers that come in between have another)
  *   2 one critical section of rseq: from there behind the last record, if chunk and commit word are still those that were looked at; the
@@ -43,28 +43,47 @@ static uint32_t memory_copy(uint8_t *to, uint64_t from, uint32_t bytes)
 	return first;
 }
 
-/* How much is surely there. */
-static uint64_t sure_at(const struct ada_thread *thread, uint64_t slot, uint64_t from)
+static uint32_t string_length(const uint8_t *bytes, uint32_t count)
 {
-	if (slot >= thread->stack_low && from > slot && from < thread->stack_high)
-		return thread->stack_high - from;
-	return ada_sys_constants ? ada_sys_constants(from) : 0;
+	uint32_t length = 0;
+
+	while (length < count && bytes[length])
+		length++;
+	return length;
 }
 
-static uint32_t bytes_copy(const struct ada_thread *thread, uint64_t slot, uint8_t *to, uint64_t from, uint32_t bytes)
+/* Of the program's constants nobody takes the pages away, unless the program does so itself: one cheap question a page. */
+static bool is_readable(uint64_t from, uint32_t bytes)
 {
-	uint64_t sure;
-	uint32_t got;
+	uint64_t last = (from + bytes - 1) & ~7ull;
 
-	if (ada_quiet_enter()) {
-		got = memory_copy(to, from, bytes);
-		ada_quiet_leave();
-		return got;
-	}
-	sure = sure_at(thread, slot, from);
+	return ada_stack_readable(from & ~7ull) && (from / PAGE == last / PAGE || ada_stack_readable(last));
+}
+
+/* Copies what is surely there. */
+static uint32_t sure_copy(const struct ada_thread *thread, uint64_t slot, uint8_t *to, uint64_t from, uint32_t bytes, bool ask)
+{
+	bool stack = slot >= thread->stack_low && from > slot && from < thread->stack_high;
+	uint64_t sure = stack ? thread->stack_high - from : ada_sys_constants ? ada_sys_constants(from) : 0;
+
 	bytes = sure < bytes ? (uint32_t)sure : bytes;
+	if (!bytes || (!stack && ask && !is_readable(from, bytes)))
+		return 0;
 	memcpy(to, (const void *)from, bytes);
 	return bytes;
+}
+
+static uint32_t bytes_copy(const struct ada_thread *thread, uint64_t slot, uint8_t *to, uint64_t from, uint32_t bytes, bool string)
+{
+	bool may_ask = ada_quiet_enter();
+	uint32_t got = sure_copy(thread, slot, to, from, bytes, may_ask);
+
+	if (!may_ask)
+		return got;
+	if (got < bytes && !(string && string_length(to, got) < got))
+		got = memory_copy(to, from, bytes);
+	ada_quiet_leave();
+	return got;
 }
 
 /* --- what is captured -------------------------------------------------------------------------------------------------------- */
@@ -81,26 +100,18 @@ static uint64_t argument_of(const struct ada_registers *registers, uint32_t numb
 	}
 }
 
-static uint32_t string_length(const uint8_t *bytes, uint32_t count)
-{
-	uint32_t length = 0;
-
-	while (length < count && bytes[length])
-		length++;
-	return length;
-}
-
 /* Returns the entry's bytes. */
 static uint32_t entry_make(const struct ada_thread *thread, const struct ada_judged *call, const struct ada_capture *what, uint8_t *at)
 {
 	AtfDetailCaptured entry = { .address = argument_of(call->registers, what->argument), .argument = what->argument };
 	uint64_t wanted = what->kind == ADA_CAPTURE_BUFFER ? argument_of(call->registers, what->bytes) : what->bytes;
 	uint32_t bytes = wanted < ATF_DETAIL_CAPTURE_BYTES ? (uint32_t)wanted : ATF_DETAIL_CAPTURE_BYTES;
-	uint32_t got = bytes_copy(thread, call->slot, at + sizeof entry, entry.address, bytes);
+	bool string = what->kind == ADA_CAPTURE_STRING;
+	uint32_t got = bytes_copy(thread, call->slot, at + sizeof entry, entry.address, bytes, string);
 
 	entry.length = (uint16_t)got;
 	entry.flags = got < bytes ? ATF_CAPTURED_BAD : got < wanted ? ATF_CAPTURED_CUT : 0;
-	if (what->kind == ADA_CAPTURE_STRING) {
+	if (string) {
 		entry.length = (uint16_t)string_length(at + sizeof entry, got);
 		if (entry.length < got)
 			entry.flags = ATF_CAPTURED_STRING;

@@ -59,7 +59,7 @@ int main(void)
 {
 	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
 	struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { { 0, 0 }, { 0, 0 } };
-	char text[40];
+	static char text[40]; /* not on the stack: the kernel copies it */
 
 	CHECK(!sigaction(SIGALRM, &action, NULL) && !setitimer(ITIMER_REAL, &often, NULL));
 	for (unsigned long i = 0; i < 20000 || handled < 500; i++) {
