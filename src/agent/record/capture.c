@@ -242,12 +242,14 @@ void ada_capture(struct ada_thread *thread, const struct ada_judged *call, bool 
 
 	if (!thread->index || !thread->detail)
 		return;
+	__atomic_exchange_n(&thread->entry->writing, 1, __ATOMIC_SEQ_CST); /* the recorder waits with windows that end here */
 	captured = ada_judge_room();
 	if (captured) {
 		captured_make(thread, call, captured);
 		written = captured_write(thread, call, captured, alone);
 		ada_judge_room_return(captured);
 	}
+	__atomic_store_n(&thread->entry->writing, 0, __ATOMIC_RELEASE);
 	if (!written)
 		__atomic_fetch_add(&ada_core->shm->detail.captures_lost, 1, __ATOMIC_RELAXED);
 }

@@ -122,6 +122,7 @@ json_object *ada_manifest_detail_buffer(const struct ada_provider *provider)
 	ada_json_count(object, "dropped", dropped);
 	ada_json_count(object, "starved", header->detail.starved);
 	ada_json_count(object, "discarded", header->detail.discarded);
+	ada_json_count(object, "capturesLost", header->detail.captures_lost);
 	return object;
 }
 
