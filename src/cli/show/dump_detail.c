@@ -64,8 +64,10 @@ static void put_captured(struct ada_output *output, const struct atf_detail *rec
 {
 	char *json = ada_captured_json(record);
 
+	if (!json)
+		return;
 	ada_output_string(output, ", \"captured\": ");
-	ada_output_string(output, json ? json : "[]");
+	ada_output_string(output, json);
 	free(json);
 }
 
