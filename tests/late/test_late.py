@@ -170,10 +170,15 @@ def test_a_stopped_program_is_patched_and_stays_stopped(ada, start, tmp_path):
 
     def state():
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    while state() != "T":
-        time.sleep(0.001)
+
+    def await_stopped():
+        deadline = time.monotonic() + LINE_S
+        while state() != "T":
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+    await_stopped()
     program.add("symbol=quiet")
-    assert state() == "T"
+    await_stopped()     # whom a tracer lets go of wakes in the kernel, and stops there again
     os.kill(pid, signal.SIGCONT)
     program.tell("quiet 9")
     program.end()

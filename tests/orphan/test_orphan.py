@@ -1,5 +1,6 @@
 """The recorder dies, the program lives: at full speed, whatever it waited for, and to its own end. The recorder is this test's child
 and is not waited for, so it stays a zombie. One that is stopped is waited for only so long."""
+import contextlib
 import ctypes
 import json
 import mmap
@@ -159,7 +160,10 @@ def test_killed_in_a_conversation(start, order):
 
 def lies_ready(program):
     """As many segments as do once a process has forked. None ever does where memory is limited, or not the recorder's own."""
-    names = {os.readlink(path) for path in pathlib.Path(f"/proc/{program.recorder}/fd").iterdir() if path.is_symlink()}
+    names = set()
+    for path in pathlib.Path(f"/proc/{program.recorder}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):    # it may be closed by now
+            names.add(os.readlink(path))
     return sum("/ready." in name for name in names) >= 4
 
 

@@ -44,10 +44,13 @@ static void verify_file(struct ada_verify *verify, const struct ada_thread *thre
 		return;
 	if (!index)
 		ada_verify_found(verify, file, "index", false, "has no index file beside it that can be read");
-	context.unfinished = is_unfinished(thread, path);
-	result = atf_detail_verify(path, index, ada_verify_file_found, &context);
-	if (result < 0)
-		ada_verify_found(verify, file, "readable", false, "%s", atf_error_text(result));
+	do {
+		ada_verify_file_begin(&context);
+		context.unfinished = is_unfinished(thread, path);
+		result = atf_detail_verify(path, index, ada_verify_file_found, &context);
+		if (result < 0)
+			ada_verify_file_found(&context, "readable", false, atf_error_text(result));
+	} while (ada_verify_file_again(&context));
 }
 
 static int is_detail(const struct dirent *entry)

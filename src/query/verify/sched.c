@@ -45,9 +45,12 @@ void ada_verify_sched(struct ada_verify *verify)
 			ada_verify_found(verify, NAME, "readable", false, "is missing, and session.json says that it was recorded");
 		return;
 	}
-	result = atf_sched_verify(path, ada_verify_file_found, &context);
-	if (result < 0)
-		ada_verify_found(verify, NAME, "readable", false, "%s", atf_error_text(result));
-	else
+	do {
+		ada_verify_file_begin(&context);
+		result = atf_sched_verify(path, ada_verify_file_found, &context);
+		if (result < 0)
+			ada_verify_file_found(&context, "readable", false, atf_error_text(result));
+	} while (ada_verify_file_again(&context));
+	if (result >= 0)
 		verify_said(verify, path);
 }

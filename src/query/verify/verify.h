@@ -46,11 +46,27 @@ void ada_verify_tables(struct ada_verify *verify, const struct ada_process *proc
 /* For all of them. */
 void ada_verify_found(struct ada_verify *verify, const char *file, const char *check, bool ok, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
-/* Context of an atf_finding, which passes on what libatf finds in a file. */
+/* Context of an atf_finding, which keeps what libatf finds in a file until the file has been read whole. A recorder that finishes a file
+ * cuts off what was allocated ahead; where that hits a page which is being looked at, the file is looked at again:
+ *
+ *	do {
+ *		ada_verify_file_begin(&file);
+ *		...
+ *	} while (ada_verify_file_again(&file));
+ */
+struct ada_verify_finding {
+	const char *check; /* a literal */
+	bool ok;
+	char *message;
+};
 struct ada_verify_file {
 	struct ada_verify *verify;
 	const char *file;
 	bool unfinished; /* the file has no footer, and nobody says that it should have one */
+	unsigned int tries;
+	ADA_ARRAY(struct ada_verify_finding) findings;
 };
 void ada_verify_file_found(void *file, const char *check, bool ok, const char *message);
+void ada_verify_file_begin(struct ada_verify_file *file);
+bool ada_verify_file_again(struct ada_verify_file *file); /* false: it was read whole, and what was found is passed on */
 #endif
