@@ -2,6 +2,7 @@
 #include "../test.h"
 
 #include "recorder/index/ledger.h"
+#include "recorder/state/provider.h"
 
 #define PAIRS 512u
 
@@ -103,12 +104,34 @@ static void numbers_that_make_no_sense_are_left_out(void **state)
 	ada_ledger_free(&ledger);
 }
 
+static void a_cost_is_told_where_it_is_worth_a_thought(void **state)
+{
+	const uint64_t second = 1000000000;
+	const struct {
+		struct ada_cost cost;
+		unsigned told;
+	} cases[] = {
+		{ { .cost_ns = second / 4, .cpu_ns = second }, 25 },
+		{ { .cost_ns = second / 4 - 1, .cpu_ns = second / 2 }, 0 },
+		{ { .cost_ns = second, .cpu_ns = 5 * second }, 0 },
+		{ { .cost_ns = 84 * second, .cpu_ns = 100 * second }, 84 },
+		{ { .cost_ns = second, .cpu_ns = second }, 100 },
+		{ { .cost_ns = 3 * second, .cpu_ns = second }, 100 }, /* where the machine is busy events look dearer than they are */
+		{ { .cost_ns = second }, 0 },
+		{ { 0 }, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_int_equal(ada_cost_told(&cases[i].cost), cases[i].told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_what_it_is_shown),
 		cmocka_unit_test(price_is_that_of_the_shortest_function),
 		cmocka_unit_test(behind_the_first_millions_it_counts_one_batch_for_many),
+		cmocka_unit_test(a_cost_is_told_where_it_is_worth_a_thought),
 		cmocka_unit_test(numbers_that_make_no_sense_are_left_out),
 	};
 

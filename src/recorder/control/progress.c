@@ -13,8 +13,6 @@
 #define INTERVAL_NS 200000000ull
 #define PROBLEMS_SHOWN 5
 #define WAITS_SHOWN 4
-#define COST_TOLD 4		  /* what recording took is told from this part of the CPU time on: a quarter */
-#define COST_TOLD_NS 250000000ull /* and where it is worth a thought */
 
 void ada_recording_open(struct ada_recording_progress *progress, bool quiet)
 {
@@ -265,6 +263,7 @@ static void tell_cost(const struct ada_recorder *recorder)
 {
 	const struct ada_provider *dearest = NULL;
 	struct ada_cost cost = { 0 }, one;
+	unsigned percent;
 	size_t functions;
 
 	for (size_t i = 0; i < recorder->providers.count; i++) {
@@ -274,11 +273,14 @@ static void tell_cost(const struct ada_recorder *recorder)
 			dearest = recorder->providers.items[i];
 		}
 	}
-	if (!dearest || cost.cost_ns < COST_TOLD_NS || cost.cost_ns * COST_TOLD < cost.cpu_ns || cost.cost_ns > cost.cpu_ns)
+	percent = ada_cost_told(&cost);
+	if (!percent)
 		return;
 	functions = ada_provider_functions_of_most(dearest);
-	ada_say("ada: process %d: recording took %llu %% of the CPU time", dearest->pid,
-		(unsigned long long)(cost.cost_ns * 100 / cost.cpu_ns));
+	if (percent < 100)
+		ada_say("ada: process %d: recording took %u %% of the CPU time", dearest->pid, percent);
+	else
+		ada_say("ada: process %d: recording took nearly all of the CPU time", dearest->pid);
 	if (functions)
 		ada_say("; %zu function%s made %u %% of the events", functions, functions == 1 ? "" : "s", ADA_LEDGER_MOST);
 	ada_say("; `ada tune` says which to leave out\n");

@@ -9,6 +9,9 @@
 #include "recorder/host/huge.h"
 #include "recorder/host/usage.h"
 
+#define COST_TOLD 25 /* percent of the CPU time */
+#define COST_TOLD_NS 250000000ull
+
 void ada_recorder_wake(struct ada_recorder *recorder)
 {
 	uint64_t one = 1;
@@ -97,6 +100,15 @@ struct ada_cost ada_provider_cost(const struct ada_provider *provider)
 	cost.event_ns = ada_ledger_event_ns(&provider->ledger);
 	cost.cost_ns = (uint64_t)((double)cost.events * cost.event_ns);
 	return cost;
+}
+
+unsigned ada_cost_told(const struct ada_cost *cost)
+{
+	uint64_t percent = cost->cpu_ns ? (uint64_t)(100 * (double)cost->cost_ns / (double)cost->cpu_ns) : 0;
+
+	if (cost->cost_ns < COST_TOLD_NS || percent < COST_TOLD)
+		return 0;
+	return percent < 100 ? (unsigned)percent : 100;
 }
 
 size_t ada_provider_functions_of_most(const struct ada_provider *provider)

@@ -24,6 +24,10 @@ struct ada_cost {
 	uint64_t cpu_ns; /* that it has used since this image began, when last looked at; 0: not known */
 };
 
+/* The percentage of the CPU time that recording took, where a person is to be told of it: a quarter at least, and time worth a thought. 100: all
+ * of it, or more, which an estimated price may come to. 0: it isn't to be told, or not known. */
+unsigned ada_cost_told(const struct ada_cost *cost);
+
 /* Main thread. */
 struct ada_cost ada_provider_cost(const struct ada_provider *provider);
 size_t ada_provider_functions_of_most(const struct ada_provider *provider); /* of the ledger: it ranks all functions */
