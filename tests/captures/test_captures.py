@@ -113,3 +113,12 @@ def test_mistakes(ada, tmp_path, text, place):
 @pytest.mark.parametrize("text", ["ns::f<a, b>(int):2=str", "re:/a,b:1=x/:1=buf[2],c:1=*256", "auto", "off"])
 def test_grammar(ada, tmp_path, text):
     assert ada("trace", "-q", f"--output={tmp_path}", f"--capture={text}", "/bin/true").status == 0
+
+
+def test_patterns_that_fit_nothing_are_told(ada, tmp_path):
+    told = ada("trace", "-q", f"--output={tmp_path}", "--capture=opem:1=str,open:1=str,re:/^frob/:1=str", "--budget", "--keep=mallok,malloc",
+               "/bin/true")
+    assert told.status == 0
+    assert told.stderr.decode().splitlines() == ["ada: --keep: no function is called mallok; near it: malloc",
+                                                 "ada: --capture: no function is called opem; near it: open",
+                                                 "ada: --capture: no function is called ^frob"]

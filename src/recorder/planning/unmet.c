@@ -68,25 +68,37 @@ static void tell(struct ada_plans *plans, const char *option, const struct ada_p
 	ada_say("ada: --%s: no function is called %s%s%s\n", option, pattern->text, *near ? "; near it: " : "", near);
 }
 
-void ada_plans_tell_unmet(struct ada_plans *plans, const struct ada_filter *filter)
+/* How many of these patterns fit no function; tells those that are among the first SHOWN behind `before` others. */
+static size_t count_unmet(struct ada_plans *plans, const char *option, const struct ada_pattern_list *patterns, size_t before)
 {
-	static const char *const options[] = { "functions", "exclude" };
+	size_t unmet = 0;
+
+	for (size_t i = 0; i < patterns->items.count; i++) {
+		struct search search = { .pattern = &patterns->items.items[i] };
+
+		each_function(plans, try_name, &search, search.pattern);
+		if (!search.found && before + unmet++ < SHOWN)
+			tell(plans, option, search.pattern);
+	}
+	return unmet;
+}
+
+void ada_plans_tell_unmet(struct ada_plans *plans, const struct ada_filter *filter, const struct ada_filter *kept,
+			  const struct ada_capture_list *captures)
+{
 	const char *path;
 	size_t unmet = 0;
 
-	if (!filter || !ada_plans_at(plans, 0, &path))
+	if (!ada_plans_at(plans, 0, &path))
 		return;
-	for (int number = 0; number < 2; number++) {
-		const struct ada_pattern_list *patterns = ada_filter_patterns(filter, number);
-
-		for (size_t i = 0; i < patterns->items.count; i++) {
-			struct search search = { .pattern = &patterns->items.items[i] };
-
-			each_function(plans, try_name, &search, search.pattern);
-			if (!search.found && unmet++ < SHOWN)
-				tell(plans, options[number], search.pattern);
-		}
+	if (filter) {
+		unmet += count_unmet(plans, "functions", ada_filter_patterns(filter, 0), unmet);
+		unmet += count_unmet(plans, "exclude", ada_filter_patterns(filter, 1), unmet);
 	}
+	if (kept)
+		unmet += count_unmet(plans, "keep", ada_filter_patterns(kept, 0), unmet);
+	for (size_t i = 0; i < captures->items.count; i++)
+		unmet += count_unmet(plans, "capture", &captures->items.items[i].functions, unmet);
 	if (unmet > SHOWN)
 		ada_say("ada: and %zu more patterns that fit no function\n", unmet - SHOWN);
 }

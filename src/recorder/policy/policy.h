@@ -7,6 +7,7 @@
 #define ADA_RECORDER_POLICY_H
 #include "plan/plan.h"
 #include "recorder/host/options.h"
+#include "trigger/capture.h"
 #include "trigger/trigger.h"
 
 struct ada_policy;
@@ -15,6 +16,7 @@ struct ada_recorder;
 /* Parses options->triggers: -EINVAL with a line that names the origin. Warnings go to stderr. */
 int ada_policy_open(struct ada_policy **policy, const struct ada_trace_options *options, double ticks_per_ns, struct ada_error *error);
 void ada_policy_close(struct ada_policy *policy);
+const struct ada_capture_list *ada_policy_asked_captures(const struct ada_policy *policy); /* --capture */
 void ada_policy_attach(struct ada_policy *policy, struct ada_recorder *recorder); /* the recorder for whose providers the policy compiles */
 
 /* Makes a new provider's tables, before its agent runs. `parent` (may be NULL): the provider whose modules it has, with the same

@@ -17,6 +17,11 @@ int ada_policy_captures_open(struct ada_policy *policy, const struct ada_trace_o
 	return 0;
 }
 
+const struct ada_capture_list *ada_policy_asked_captures(const struct ada_policy *policy)
+{
+	return &policy->captures;
+}
+
 /* The number of a set that is like this one; 0: there are too many. */
 static uint8_t set_number(struct ada_policy *policy, const struct ada_capture_set *set)
 {
