@@ -50,7 +50,7 @@
 #include "abi/ring.h"
 
 #define ADA_NONE UINT32_MAX
-#define ADA_WIRE_VERSION 13
+#define ADA_WIRE_VERSION 14
 #define ADA_SHM_MAGIC "ADASHM01"
 #define ADA_CHUNK_BYTES 32768u	   /* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
 #define ADA_CHUNK_HEADER_BYTES 64u /* two events' room: event offsets stay multiples of 32 */
@@ -292,6 +292,9 @@ struct ada_shm {
 	uint32_t detail_small_front; /* the same of the detail lane's (atomic) */
 	uint32_t waits_given_up;     /* for the recorder, since it stood still: --on-full=block, answers (atomic) */
 	uint32_t reserved2[2];
+	/* Where the agent has mapped this segment; 0: not yet (atomic). Whoever opens the process's memory finds this very header there, or the
+	 * process runs another image by now, or isn't the parent's copy any more. */
+	uint64_t at;
 	/* The agent's addresses that the recorder needs for a late patch (an injected call); 0: no late patches */
 	uint64_t late_entry; /* set last (atomic). See "Late patches" below */
 	uint64_t late_stack; /* top of a stack kept for it, aligned to 16 */

@@ -231,7 +231,7 @@ void ada_budget_turn(struct ada_provider *provider, uint64_t now_ns)
 	if (!is_wanted(provider) || provider->ended || !provider->mapped || provider->drain.failed ||
 	    __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE) || __atomic_load_n(&provider->starting, __ATOMIC_ACQUIRE))
 		return;
-	if (!budget && ada_budget_open(&provider->budget, provider))
+	if (!budget && ada_budget_open(&provider->budget, provider, false))
 		return;
 	budget = provider->budget;
 	if (budget->given_up || !follow_policy(budget) || now_ns < budget->next_ns)
@@ -248,7 +248,7 @@ void ada_budget_end(struct ada_provider *provider)
 {
 	/* A child that was too short for a turn has what its parent had out, all the same. */
 	if (!provider->budget && is_wanted(provider) && provider->parent && provider->parent->mutes.count)
-		ada_budget_open(&provider->budget, provider);
+		ada_budget_open(&provider->budget, provider, true);
 	if (provider->budget && provider->recorder->options->budget > 0)
 		ada_learned_keep(provider->budget);
 	ada_budget_free(provider->budget);

@@ -181,7 +181,7 @@ static void inherit(struct ada_budget *budget)
 	}
 }
 
-int ada_budget_open(struct ada_budget **result, struct ada_provider *provider)
+int ada_budget_open(struct ada_budget **result, struct ada_provider *provider, bool ended)
 {
 	struct ada_budget *budget = calloc(1, sizeof *budget);
 	const struct ada_trace_options *options = provider->recorder->options;
@@ -195,7 +195,11 @@ int ada_budget_open(struct ada_budget **result, struct ada_provider *provider)
 	budget->random = budget->start_ns | 1;
 	budget->settling = true;
 	/* Where the memory isn't to be had no hook is ever taken out, and the first try says why. */
-	ada_text_open(&budget->text, provider);
+	budget->text.memory = -1;
+	if (!ended && ada_text_open(&budget->text, provider) == -EAGAIN) {
+		free(budget);
+		return -EAGAIN;
+	}
 	inherit(budget);
 	*result = budget;
 	return 0;

@@ -35,8 +35,9 @@ struct ada_budget {
 	uint64_t random;
 };
 
-/* 0 or -errno; frees all that it made. A fork's child begins with what its parent had out. */
-int ada_budget_open(struct ada_budget **budget, struct ada_provider *provider);
+/* 0 or -errno; frees all that it made. A fork's child begins with what its parent had out. -EAGAIN: the process isn't this image yet, or not
+ * any more. `ended`: its memory isn't opened. */
+int ada_budget_open(struct ada_budget **budget, struct ada_provider *provider, bool ended);
 void ada_budget_free(struct ada_budget *budget);
 /* The position of a function's line, which is made where there is none; SIZE_MAX: no memory. */
 size_t ada_budget_line_of(struct ada_budget *budget, uint64_t function_id);

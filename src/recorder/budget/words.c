@@ -30,6 +30,17 @@ static bool is_in_one_page(uint64_t at, uint32_t bytes)
 	return at / PAGE_BYTES == (at + bytes - 1) / PAGE_BYTES;
 }
 
+/* A process that has executed something else, or whose fork hasn't taken its own segment yet, has not this segment there. What an image
+ * has once been found to have, it has as long as its memory is open here. */
+static bool has_segment(const struct ada_text *text, const struct ada_shm *shm)
+{
+	uint64_t at = __atomic_load_n(&shm->at, __ATOMIC_ACQUIRE);
+	struct ada_shm there;
+
+	return at && get(text, at, &there, sizeof there) && !memcmp(there.magic, shm->magic, sizeof there.magic) && there.at == at &&
+	       there.pid == shm->pid && there.provider == shm->provider && there.ready.number == shm->ready.number;
+}
+
 int ada_text_open(struct ada_text *text, const struct ada_provider *provider)
 {
 	char path[40];
@@ -37,7 +48,12 @@ int ada_text_open(struct ada_text *text, const struct ada_provider *provider)
 	*text = (struct ada_text){ .memory = -1 };
 	snprintf(path, sizeof path, "/proc/%d/mem", provider->pid);
 	text->memory = open(path, O_RDWR | O_CLOEXEC);
-	return text->memory < 0 ? -errno : 0;
+	if (text->memory < 0)
+		return -errno;
+	if (has_segment(text, provider->segment.shm))
+		return 0;
+	ada_text_close(text);
+	return -EAGAIN;
 }
 
 void ada_text_close(struct ada_text *text)

@@ -44,7 +44,8 @@ struct ada_text {
 	ADA_ARRAY(struct ada_text_slot) slots; /* that lead to trampolines, by function */
 };
 
-int ada_text_open(struct ada_text *text, const struct ada_provider *provider); /* 0 or -errno */
+/* 0 or -errno; -EAGAIN: the process isn't this image yet, or not any more. Needs the segment mapped. */
+int ada_text_open(struct ada_text *text, const struct ada_provider *provider);
 void ada_text_close(struct ada_text *text);
 /* Looks at the modules and their slots anew. Needs the segment mapped. */
 void ada_text_look(struct ada_text *text, struct ada_provider *provider);
