@@ -11,13 +11,13 @@
 
 static volatile sig_atomic_t handled;
 
-NOINLINE static unsigned long outer(const char *text, unsigned long number)
+NOINLINE unsigned long outer(const char *text, unsigned long number)
 {
 	BARRIER;
 	return number + (unsigned char)*text;
 }
 
-NOINLINE static unsigned long inner(const char *text, unsigned long number)
+NOINLINE unsigned long inner(const char *text, unsigned long number)
 {
 	BARRIER;
 	return number + (unsigned char)*text;
