@@ -72,6 +72,7 @@ static const struct row table[] = {
 	{ "dump", "detail", 0, NULL, "arguments, registers and stack, where kept", FLAG(detail) },
 	{ "dump", "source", 0, NULL, "where each function is written: file and line", FLAG(source) },
 	{ "graph report", "source", 0, NULL, "file and line of each function", FLAG(source) },
+	{ "report", "cpu", 0, NULL, "how long calls ran on a CPU, and how long not", FLAG(cpu) },
 	{ "report", "cost", 0, NULL, "what recording itself took, by function", FLAG(cost) },
 	{ "tune", "cost", 0, "PERCENT", "of the CPU time that recording may take (default 5)", TEXT(min_percent) },
 	{ "graph report", "diff", 0, "SESSION", "compare with this older one (BEFORE)", TEXT(diff) },

@@ -12,6 +12,7 @@
 #include "cli/sums/muted_cells.h"
 #include "cli/sums/report_cost.h"
 #include "cli/sums/report_diff.h"
+#include "query/sums/cpu.h"
 
 enum field { FUNCTION, MODULE, CALLS, TOTAL, SELF, MIN, MEAN, P50, P90, P99, MAX, FIELDS };
 
@@ -23,10 +24,13 @@ static const struct ada_column columns[FIELDS] = {
 	[P90] = { "p90_ns", "P90", ADA_CELL_DURATION },		[P99] = { "p99_ns", "P99", ADA_CELL_DURATION },
 	[MAX] = { "max_ns", "MAX", ADA_CELL_DURATION },
 };
+#define CPU_CELLS 2
 /* Behind these, where there is something to say in them. */
 static const struct ada_column muted_column = ADA_MUTED_COLUMN;
+static const struct ada_column cpu_columns[CPU_CELLS] = { { "on_cpu_ns", "ON CPU", ADA_CELL_DURATION },
+							  { "off_cpu_ns", "OFF CPU", ADA_CELL_DURATION } };
 static const struct ada_column source_columns[ADA_SOURCE_CELLS] = { ADA_SOURCE_COLUMNS };
-#define COLUMNS_MAX (FIELDS + 1 + ADA_SOURCE_CELLS)
+#define COLUMNS_MAX (FIELDS + CPU_CELLS + 1 + ADA_SOURCE_CELLS)
 
 /* A function's row, with room for a name that is made up. */
 struct row {
@@ -103,6 +107,8 @@ static size_t choose_columns(struct ada_column chosen[COLUMNS_MAX], const struct
 	size_t count = FIELDS;
 
 	memcpy(chosen, columns, sizeof columns);
+	for (size_t i = 0; i < CPU_CELLS && options->cpu; i++)
+		chosen[count++] = cpu_columns[i];
 	if (stats->muted)
 		chosen[count++] = muted_column;
 	for (size_t i = 0; i < ADA_SOURCE_CELLS && options->source; i++)
@@ -124,6 +130,8 @@ static int put_rows(struct row *const *rows, size_t count, const struct ada_stat
 		const struct ada_function_stats *function = rows[i]->function;
 		struct ada_cell *cell = &rows[i]->cells[FIELDS];
 
+		for (size_t k = 0; k < CPU_CELLS && options->cpu; k++)
+			*cell++ = (struct ada_cell){ .number = k ? function->off_ns : function->on_ns, .absent = !function->cpu_known };
 		if (stats->muted)
 			*cell++ = ada_muted_cell(function->muted, format);
 		if (options->source)
@@ -204,13 +212,15 @@ static int put_answer(struct ada_stats stats[ADA_SIDES], const struct ada_compar
 	return 0;
 }
 
-static int compute(struct ada_stats stats[ADA_SIDES], struct ada_comparison *comparison, struct ada_error *error)
+static int compute(struct ada_stats stats[ADA_SIDES], struct ada_comparison *comparison, bool cpu, struct ada_error *error)
 {
 	for (int side = 0; side < ADA_SIDES && comparison->sessions[side]; side++) {
 		int result = ada_stats_compute(&stats[side], &comparison->selections[side], 0, error);
 
 		if (!result)
 			result = ada_stats_mark_muted(&stats[side], &comparison->selections[side], error);
+		if (!result && cpu)
+			result = ada_stats_add_cpu(&stats[side], &comparison->selections[side], error);
 		if (result)
 			return result;
 		comparison->completeness[side] = stats[side].completeness;
@@ -260,11 +270,13 @@ int ada_cmd_report(int argc, char **argv)
 				 "can't sort a comparison by '%s': fields are function, module, calls, total, self,"
 				 " mean, p50, p99",
 				 options.sort);
+	if (options.diff && options.cpu)
+		ada_options_fail(argv[0], "--cpu is told of one recording: it takes no --diff");
 	status = ada_compare_open(&comparison, argv[0], &options);
 	if (status)
 		goto done;
 	ada_output_open(&output, STDOUT_FILENO);
-	if (compute(stats, &comparison, &error) || put_answer(stats, &comparison, &options, &output, &error))
+	if (compute(stats, &comparison, options.cpu, &error) || put_answer(stats, &comparison, &options, &output, &error))
 		status = ada_compare_fail(&comparison, argv[0], &error);
 	else
 		status = ada_compare_finish(&comparison, argv[0], &output);

@@ -201,9 +201,15 @@ static uint64_t off_until(const struct ada_sched_thread *sched, uint64_t ns)
 
 bool ada_sched_off_ns(const struct ada_sched_thread *sched, uint64_t from_ns, uint64_t to_ns, uint64_t *off_ns)
 {
+	size_t first;
+
 	if (!sched || from_ns < sched->first_ns || to_ns < from_ns)
 		return false;
-	for (size_t i = ada_sched_spell(sched, from_ns); i < sched->spells.count && sched->spells.items[i].from_ns < to_ns; i++)
+	first = ada_sched_spell(sched, from_ns);
+	*off_ns = 0;
+	if (first == sched->spells.count || sched->spells.items[first].from_ns >= to_ns) /* as most calls: they lie between two */
+		return true;
+	for (size_t i = first; i < sched->spells.count && sched->spells.items[i].from_ns < to_ns; i++)
 		if (sched->spells.items[i].unknown)
 			return false;
 	*off_ns = off_until(sched, to_ns) - off_until(sched, from_ns);

@@ -6,6 +6,7 @@
 #include "base/interrupt.h"
 #include "query/calls/stack.h"
 #include "query/sql/parts.h"
+#include "query/sums/cpu.h"
 #include "query/sums/edges.h"
 #include "query/sums/stats.h"
 
@@ -116,6 +117,11 @@ static void add_statistics(struct ada_sql *sql, struct ada_sql_rows *rows, const
 	add_arguments(rows, query, 3);
 	ada_sql_add_integer(rows, key);
 	ada_sql_add_integer(rows, function->unknown);
+	for (int i = 0; i < 2; i++)
+		if (function->cpu_known)
+			ada_sql_add_integer(rows, i ? function->off_ns : function->on_ns);
+		else
+			ada_sql_add_null(rows);
 }
 
 static int fn_stats_first(struct ada_sql_cursor *base, struct ada_error *error)
@@ -129,13 +135,17 @@ static int fn_stats_first(struct ada_sql_cursor *base, struct ada_error *error)
 	result = narrow(&selection, base->sql, base->query.arguments, error);
 	if (!result && selection.from_ns < selection.to_ns)
 		result = ada_stats_compute(&stats, &selection, 0, error);
+	if (!result && base->query.costly)
+		result = ada_stats_add_cpu(&stats, &selection, error);
 	for (size_t i = 0; i < stats.functions.count && !result; i++)
 		add_statistics(base->sql, &cursor->rows, stats.functions.items[i], &base->query);
 	ada_stats_free(&stats);
 	ada_selection_close(&selection);
 	return result ? code_of(result) : ada_sql_rows_first(cursor);
 }
-TABLE(fn_stats, ada_sql_rows_cursor);
+#define ON_CPU 16 /* columns */
+#define OFF_CPU 17
+TABLE(fn_stats, ada_sql_rows_cursor, .costly = 1u << ON_CPU | 1u << OFF_CPU, );
 
 /* --- callers, callees --------------------------------------------------------------------------------------------------- */
 

@@ -225,6 +225,8 @@ static const struct ada_sql_column fn_stats[] = {
 	FROM_TO_THREAD,
 	{ "function_id", "INTEGER", "as in functions", true, ADA_SQL_PLAIN },
 	{ "unknown", "INTEGER", "calls without a known end", true, ADA_SQL_PLAIN },
+	{ "on_cpu_ns", "INTEGER", "how long the calls of total_ns ran; null: not known of each of them", true, ADA_SQL_PLAIN },
+	{ "off_cpu_ns", "INTEGER", "how long they waited, or were ready and did not run; the same", true, ADA_SQL_PLAIN },
 };
 
 /* clang-format off */

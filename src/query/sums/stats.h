@@ -27,7 +27,9 @@ struct ada_function_stats {
 	uint64_t function_id;	   /* in one of the processes */
 	uint64_t key;		   /* as of ada_process_function_key */
 	uint64_t unknown;	   /* calls without a known end */
-	unsigned int muted;	   /* filled in by ada_stats_mark_muted alone (query/sums/muted.h) */
+	uint64_t on_ns, off_ns;	   /* filled in by ada_stats_add_cpu alone (query/sums/cpu.h), where cpu_known */
+	bool cpu_known;
+	unsigned int muted; /* filled in by ada_stats_mark_muted alone (query/sums/muted.h) */
 } __attribute__((aligned(64)));
 
 struct ada_stats {
