@@ -9,7 +9,7 @@ import pytest
 
 from harness import Session
 
-EXPORTS = ["perfetto", "chrome", "speedscope", "folded", "csv", "rowbinary"]
+EXPORTS = ["perfetto", "chrome", "speedscope", "folded", "svg", "csv", "rowbinary"]
 QUERIES = ["SELECT * FROM events", "SELECT * FROM calls", "SELECT * FROM threads", "SELECT * FROM losses", "SELECT * FROM windows",
            "SELECT * FROM fn_stats()", "SELECT * FROM events ORDER BY timestamp_ns DESC LIMIT 1000",
            "SELECT COUNT(*), SUM(depth) FROM events WHERE kind = 'call'", "SELECT * FROM events WHERE index_seq % 9973 = 0"]

@@ -15,7 +15,7 @@ import perfetto
 from calls import from_speedscope
 from harness import run
 
-STREAMS = ["perfetto", "chrome", "speedscope", "folded", "csv", "rowbinary"]
+STREAMS = ["perfetto", "chrome", "speedscope", "folded", "svg", "csv", "rowbinary"]
 BINARY = ["perfetto", "rowbinary"]
 
 
@@ -61,7 +61,7 @@ def test_a_new_file_is_private_as_recordings_are_and_an_old_one_keeps_its_mode(a
 
 
 @pytest.mark.parametrize("arguments, words", [
-    ([], "name a format with --format=FORMAT: perfetto, chrome, speedscope, folded, ctf, csv, rowbinary, clickhouse or sqlite"),
+    ([], "name a format with --format=FORMAT: perfetto, chrome, speedscope, folded, svg, ctf, csv, rowbinary, clickhouse or sqlite"),
     (["--format=prefetto"], "unknown format 'prefetto': did you mean perfetto?"),
     (["--format=xyzzy"], "unknown format 'xyzzy': it is perfetto, chrome,"),
     (["--format=json"], "unknown format 'json'"),
@@ -87,7 +87,7 @@ def test_the_list_of_formats(ada):
     result = ada("export", "--format=list")
     assert result.status == 0 and not result.stderr
     listed = [line.split()[0] for line in result.stdout.decode().splitlines()]
-    assert listed == ["perfetto", "chrome", "speedscope", "folded", "ctf", "csv", "rowbinary", "clickhouse", "sqlite"]
+    assert listed == ["perfetto", "chrome", "speedscope", "folded", "svg", "ctf", "csv", "rowbinary", "clickhouse", "sqlite"]
     assert all(name in ada("export", "--help").stdout.decode() for name in listed)
 
 

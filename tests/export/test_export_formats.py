@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from calls import START_NS, from_chrome, from_speedscope
+from svg import check_against_folded, frames
 
 # As synth_main.c's `names` has them, and what becomes of them: no UTF-8 is replaced, everything else stays.
 NAMES = ["a,b", 'say "hi"', "tab\there", "line\nbreak", "back\\slash", "bad\ufffd\ufffdutf8", "caf\u00e9", "\x1b[31mred",
@@ -158,3 +159,21 @@ def test_rowbinary_columns_and_cut(ada, session, export):
     kinds = {"call": 1, "return": 2, "exception": 3}
     assert sorted((t, kind, depth) for t, _, _, kind, depth, _ in row.iter_unpack(export("rowbinary", path))) == sorted(
         (int(d[0]), kinds[d[4]], int(d[-6])) for d in dumped)
+
+
+# --- svg ------------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("scenario, exact", [("plain", True), ("lossy", False), ("random:1:1:2000", False), ("running", False)])
+def test_a_flame_graph_is_as_wide_as_the_folded_stacks(export, session, scenario, exact):
+    check_against_folded(export("svg", session(scenario)), export("folded", session(scenario)), exact)
+
+
+def test_a_flame_graph_says_what_it_leaves_out(export, session):
+    assert b"0 frames are too narrow or too deep to be drawn; 0 events were lost</text>" in export("svg", session("plain"))
+    assert b"12 events were lost" in export("svg", session("lossy"))
+    assert b"the recording is not complete" in export("svg", session("running"))
+
+
+def test_a_flame_graph_of_nothing_is_a_picture_that_says_so(export, session):
+    picture = export("svg", session("empty"))
+    assert frames(picture) == {} and b"no time of a call here" in picture

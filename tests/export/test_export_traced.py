@@ -5,6 +5,7 @@ import pytest
 
 from calls import from_chrome, from_csv, from_dump, from_speedscope, reported, shapes, shifted, sums
 from harness import check_recording
+from svg import check_against_folded
 
 pytestmark = pytest.mark.traces
 PROGRAM = """
@@ -96,3 +97,9 @@ def test_arguments_in_windows(recording, export_perfetto):
     (mark,) = [i for instants in trace.instants.values() for i in instants if i.category == "mark"]
     assert (mark.name, mark.notes["rule"], mark.notes["index_seq"], mark.ns) == (
         "symbol:paint", "symbol=paint@pre=0ns,post=1ms", notes["index_seq"], paint.start)
+
+
+def test_a_flame_graph_of_names_with_angle_brackets(recording, export):
+    drawn = check_against_folded(export("svg", recording), export("folded", recording), False)
+    assert any("<" in name for path in drawn for name in path)
+    assert {path[-1] for path in drawn if path} >= {"main", "work", "catcher", "thrower"}

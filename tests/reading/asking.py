@@ -51,6 +51,7 @@ WAYS = {
     "export-chrome": (["export", "-q", "-fchrome", "@"], "json"),
     "export-speedscope": (["export", "-q", "-fspeedscope", "@"], "json"),
     "export-folded": (["export", "-q", "-ffolded", "@"], "text"),
+    "export-svg": (["export", "-q", "-fsvg", "@"], "text"),
     "export-csv": (["export", "-q", "-fcsv", "@"], "csv"),
     "export-events": (["export", "-q", "-fcsv", "--events", "@"], "csv"),
     "export-rowbinary": (["export", "-q", "-frowbinary", "@"], "bytes"),

@@ -246,3 +246,32 @@ def test_the_keys_are_told(page):
     assert "zoom in, out" in browser.text("#keys")
     browser.click("#keys button")
     assert browser.run("return document.getElementById('keys').open") is False
+
+
+# --- a flame graph as a file ----------------------------------------------------------------------------------------------
+
+FRAME = "[...document.querySelectorAll('g.f')].filter((g) => g.querySelector('title').textContent.split('\\n')[0] === arguments[0])"
+
+
+def test_a_flame_graph_as_a_file_zooms_and_searches(ada, browser, session, tmp_path):
+    path = tmp_path / "flame.svg"
+    assert ada("export", "-q", "--format=svg", f"--output={path}", session(RANDOM)).status == 0
+    browser.open(f"file://{path}")
+    names = browser.run("return [...document.querySelectorAll('g.f title')].map((title) => title.textContent.split('\\n')[0])")
+    narrow = browser.run("return [...document.querySelectorAll('g.f')].findIndex((g) => g.querySelector('rect').getAttribute('width') < 300)")
+    assert narrow > 0
+    wide = f"return Number(document.querySelectorAll('g.f')[{narrow}].querySelector('rect').getAttribute('width'))"
+    assert browser.run(wide) < 300
+    browser.run(f"document.querySelectorAll('g.f')[{narrow}].dispatchEvent(new MouseEvent('click'))")
+    assert abs(browser.run(wide) - 1180) < 0.01
+    assert browser.run("return [...document.querySelectorAll('g.f')].some((g) => g.style.display === 'none')")
+    browser.run("document.querySelectorAll('g.f')[0].dispatchEvent(new MouseEvent('click'))")
+    assert browser.run(wide) < 300
+    assert not browser.run("return [...document.querySelectorAll('g.f')].some((g) => g.style.display === 'none')")
+    browser.run("window.prompt = () => '^' + arguments[0] + '$'; document.getElementById('search').dispatchEvent(new MouseEvent('click'))",
+                names[narrow])
+    assert browser.run("return document.getElementById('said').textContent").endswith(" % of the time")
+    assert browser.run(f"return {FRAME}.every((g) => g.querySelector('rect').getAttribute('fill') === 'rgb(230,120,230)')", names[narrow])
+    browser.logged()
+    assert not browser.complaints and all(url.startswith(("file:", "about:")) for url in browser.requests)
+    browser.requests.clear()

@@ -46,8 +46,8 @@ static const struct row table[] = {
 	  CHOICE(format, "text", "json", "csv") },
 	{ "query", "format", 'f', "FORMAT", "table (default), json or csv", CHOICE(format, "table", "json", "csv") },
 	{ "narrate", "format", 'f', "FORMAT", "text (default), markdown or json", CHOICE(narrative, "text", "markdown", "json") },
-	{ "export", "format", 'f', "FORMAT", "perfetto chrome speedscope folded ctf csv rowbinary clickhouse sqlite; list: what they are",
-	  TEXT(export) },
+	{ "export", "format", 'f', "FORMAT",
+	  "perfetto chrome speedscope folded svg ctf csv rowbinary clickhouse sqlite; list: what they are", TEXT(export) },
 
 	/* which events */
 	{ CUTTING, "thread", 't', "THREAD", "only these: numbers, OS thread ids or names", TEXT(thread) },

@@ -37,6 +37,7 @@ int ada_export_perfetto(struct ada_export *export, struct ada_error *error);
 int ada_export_chrome(struct ada_export *export, struct ada_error *error);
 int ada_export_speedscope(struct ada_export *export, struct ada_error *error);
 int ada_export_folded(struct ada_export *export, struct ada_error *error);
+int ada_export_svg(struct ada_export *export, struct ada_error *error);
 int ada_export_ctf(struct ada_export *export, struct ada_error *error);
 int ada_export_csv(struct ada_export *export, struct ada_error *error);
 int ada_export_rowbinary(struct ada_export *export, struct ada_error *error);

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/interrupt.h"
 #include "query/export/export.h"
+#include "query/stacks/thread_groups.h"
 #include "query/sums/tree.h"
 
 #define FRAMES_MAX 1000
@@ -17,71 +18,10 @@
 struct writer {
 	struct ada_export *export;
 	const struct ada_tree *tree;
-	char **labels;		     /* by thread of the selection */
-	uint32_t *groups;	     /* by thread of the selection: the first thread of the same label */
+	const struct ada_thread_groups *threads;
 	ADA_ARRAY(char) path;	     /* of the node at hand */
 	size_t ends[FRAMES_MAX + 2]; /* of `path`, by depth */
 };
-
-/* --- the threads ------------------------------------------------------------------------------------------------------ */
-
-static int compare_labels(const void *left, const void *right, void *context)
-{
-	char *const *labels = context;
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	int result = strcmp(labels[a], labels[b]);
-
-	return result ? result : a < b ? -1 : a > b;
-}
-
-static char *make_label(const struct ada_thread *thread)
-{
-	char name[sizeof thread->name + 16], *label;
-
-	if (thread->name[0])
-		snprintf(name, sizeof name, "%s", thread->name);
-	else
-		snprintf(name, sizeof name, "thread %u", thread->tid);
-	if (thread->process->session->processes.count == 1)
-		return strdup(name);
-	return asprintf(&label, "%s/%s", thread->process->directory, name) < 0 ? NULL : label;
-}
-
-static int group_threads(struct writer *writer, const struct ada_selection *selection)
-{
-	size_t count = selection->threads.count;
-	uint32_t *order = calloc(count + 1, sizeof *order);
-
-	writer->labels = calloc(count + 1, sizeof *writer->labels);
-	writer->groups = calloc(count + 1, sizeof *writer->groups);
-	if (!order || !writer->labels || !writer->groups)
-		goto no_memory;
-	for (size_t i = 0; i < count; i++) {
-		order[i] = i;
-		writer->labels[i] = make_label(selection->threads.items[i]);
-		if (!writer->labels[i])
-			goto no_memory;
-	}
-	qsort_r(order, count, sizeof *order, compare_labels, writer->labels);
-	for (size_t i = 0; i < count; i++) {
-		bool same = i && !strcmp(writer->labels[order[i]], writer->labels[order[i - 1]]);
-
-		writer->groups[order[i]] = same ? writer->groups[order[i - 1]] : order[i];
-	}
-	free(order);
-	return 0;
-no_memory:
-	free(order);
-	return -ENOMEM;
-}
-
-static void free_groups(struct writer *writer, size_t count)
-{
-	for (size_t i = 0; writer->labels && i < count; i++)
-		free(writer->labels[i]);
-	free(writer->labels);
-	free(writer->groups);
-}
 
 /* --- the lines -------------------------------------------------------------------------------------------------------- */
 
@@ -117,7 +57,7 @@ static void write_line(struct writer *writer, uint64_t weight)
 static const char *name_of(const struct writer *writer, const struct ada_tree_node *node, char buffer[ADA_NAME_BUFFER])
 {
 	if (node->depth == 1)
-		return writer->labels[node->key & ~ADA_TREE_GROUP];
+		return writer->threads->labels[node->key & ~ADA_TREE_GROUP];
 	if (node->key == ADA_NO_FUNCTION)
 		return "[other paths]";
 	return ada_module_function(node->module, node->function_id, buffer);
@@ -191,12 +131,13 @@ static int write_lines(struct writer *writer)
 int ada_export_folded(struct ada_export *export, struct ada_error *error)
 {
 	const struct ada_selection *selection = export->selection;
-	struct writer writer = { .export = export };
+	struct ada_thread_groups threads;
+	struct writer writer = { .export = export, .threads = &threads };
 	struct ada_tree tree = {};
-	int result = group_threads(&writer, selection);
+	int result = ada_thread_groups_make(&threads, selection);
 
 	if (!result)
-		result = ada_tree_compute(&tree, selection, &(struct ada_tree_how){ .groups = writer.groups }, 0, error);
+		result = ada_tree_compute(&tree, selection, &(struct ada_tree_how){ .groups = threads.groups }, 0, error);
 	if (!result) {
 		writer.tree = &tree;
 		export->completeness = tree.completeness;
@@ -208,7 +149,7 @@ int ada_export_folded(struct ada_export *export, struct ada_error *error)
 	else if (result)
 		ada_error_system(error, -result, "%s", selection->session->path);
 	ada_array_free(&writer.path);
-	free_groups(&writer, selection->threads.count);
+	ada_thread_groups_free(&threads);
 	ada_tree_free(&tree);
 	return result;
 }
