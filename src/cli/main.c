@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "cli/help/complete.h"
 #include "cli/mcp/commands.h"
 #include "cli/record/commands.h"
 #include "cli/show/commands.h"
@@ -44,7 +45,7 @@ static const struct command {
 
 static void print_help(FILE *stream)
 {
-	fputs("Usage: ada COMMAND [OPTION]... [ARGUMENT]..., ada COMMAND --help, ada --version\n"
+	fputs("Usage: ada COMMAND [OPTION]... [ARGUMENT]..., ada help COMMAND, ada --version\n"
 	      "Records every function call. To begin: `ada trace ./PROGRAM`, then `ada report`.\n",
 	      stream);
 	for (size_t i = 0; i < COMMANDS; i++) {
@@ -96,14 +97,48 @@ static void occupy_streams(void)
 			return;
 }
 
+/* argv[1] is the command's name. A status, or -1: there is none of that name. */
+static int run_command(int argc, char **argv)
+{
+	static char full_name[64];
+
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (!strcmp(argv[1], commands[i].name)) {
+			/* Messages of getopt and argp begin with argv[0]. */
+			snprintf(full_name, sizeof full_name, "ada %s", commands[i].name);
+			argv[1] = full_name;
+			if (commands[i].run != ada_cmd_trace)
+				occupy_streams();
+			return output_finish(commands[i].run(argc - 1, argv + 1));
+		}
+	return -1;
+}
+
+static int complete(char **words)
+{
+	const char *names[COMMANDS];
+
+	for (size_t i = 0; i < COMMANDS; i++)
+		names[i] = commands[i].name;
+	return output_finish(ada_complete(names, COMMANDS, words));
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
-	char full_name[64];
+	char *help[] = { argv[0], argc > 2 ? argv[2] : NULL, "--help", NULL };
+	int status;
 
 	if (!name) {
 		print_help(stderr);
 		return ADA_EXIT_FAILED;
+	}
+	if (!strcmp(name, "help") && argc == 3) { /* `ada help COMMAND` */
+		name = argv[2];
+		argv = help;
+		argc = 3;
+	} else if (!strcmp(name, "help")) {
+		name = "--help";
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "-?")) {
 		print_help(stdout);
@@ -113,15 +148,11 @@ int main(int argc, char **argv)
 		puts("ada " ADA_VERSION);
 		return output_finish(0);
 	}
-	for (size_t i = 0; i < COMMANDS; i++)
-		if (!strcmp(name, commands[i].name)) {
-			/* Messages of getopt and argp begin with argv[0]. */
-			snprintf(full_name, sizeof full_name, "ada %s", name);
-			argv[1] = full_name;
-			if (commands[i].run != ada_cmd_trace)
-				occupy_streams();
-			return output_finish(commands[i].run(argc - 1, argv + 1));
-		}
+	if (!strcmp(name, "complete") && argc > 2 && !strcmp(argv[2], "--"))
+		return complete(argv + 3);
+	status = run_command(argc, argv);
+	if (status >= 0)
+		return status;
 	if (*name == '-') {
 		fprintf(stderr, "ada: unknown option '%s': `ada --help` lists the commands\n", name);
 		return ADA_EXIT_FAILED;
