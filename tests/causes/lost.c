@@ -1,19 +1,5 @@
 /* A wake-up that comes before the wait: nobody will end that. */
-#include "causes.h"
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
-
-OUT void announce(void)
-{
-	pthread_cond_signal(&ready);
-}
-
-static void *announcer(void *unused)
-{
-	announce();
-	return unused;
-}
+#include "announced.h"
 
 OUT void serve(void)
 {
@@ -25,11 +11,7 @@ OUT void serve(void)
 
 int main(int argc, char **argv)
 {
-	pthread_t thread;
-
-	begin(argc, argv);
-	pthread_create(&thread, NULL, announcer, NULL);
-	pthread_join(thread, NULL);
+	begin_announced(argc, argv);
 	say_ready();
 	serve();
 	await_input();

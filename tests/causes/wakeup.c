@@ -1,20 +1,5 @@
 /* A lost wake-up: the signal comes before the wait, which goes on until its time is over. */
-#include <errno.h>
-#include "causes.h"
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
-
-OUT void announce(void)
-{
-	pthread_cond_signal(&ready);
-}
-
-static void *announcer(void *unused)
-{
-	announce();
-	return unused;
-}
+#include "announced.h"
 
 OUT void serve(void)
 {
@@ -32,11 +17,7 @@ OUT void serve(void)
 
 int main(int argc, char **argv)
 {
-	pthread_t thread;
-
-	begin(argc, argv);
-	pthread_create(&thread, NULL, announcer, NULL);
-	pthread_join(thread, NULL);
+	begin_announced(argc, argv);
 	serve();
 	end();
 }

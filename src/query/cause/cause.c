@@ -76,7 +76,9 @@ static int find_waker(struct ada_cause_reader *reader, struct ada_cause_link *li
 
 static int find_ended_thread(struct ada_cause_link *link)
 {
-	link->culprit = link->wait_open ? NULL : ada_cause_ended(link->thread, link->wait_start_ns, link->wait_end_ns);
+	link->culprit = link->wait_open ? NULL :
+					  ada_cause_ended(link->thread, link->wait_start_ns, link->wait_end_ns,
+							  link->has_object ? &link->object : NULL);
 	if (!link->culprit)
 		return 0;
 	link->holders = 1;
@@ -98,8 +100,8 @@ static bool others_allocate(struct ada_cause_reader *reader, const struct ada_ca
 		if (thread == link->thread || !thread->events)
 			continue;
 		spending.first = atf_thread_lower_bound(thread->events, spending.from_ns);
-		if (!ada_cause_spend(reader, &spending) && spending.found && spending.most.does == ADA_DOES_ALLOCATE &&
-		    spending.most.ns * 2 >= spending.to_ns - spending.from_ns)
+		if (!ada_cause_spend(reader, &spending) && spending.found &&
+		    spending.allocating_ns * 2 >= spending.to_ns - spending.from_ns)
 			return true;
 	}
 	return false;
@@ -210,6 +212,8 @@ static int fill_link(struct ada_cause_reader *reader, struct ada_cause_link *lin
 	link->off_cpu = most->off;
 	if (ada_does_to_descriptor(most->does))
 		link->has_object = ada_cause_object(link->thread, most->position, most->does, 0, &link->object);
+	if (ada_does_to_descriptor(most->does) && link->has_object)
+		link->opened = ada_cause_opened(reader, link->thread->process, link->object, link->wait_start_ns);
 	events = atf_thread_lower_bound(link->thread->events, link->end_ns) - atf_thread_lower_bound(link->thread->events, link->start_ns);
 	if (link->kind == ADA_CAUSE_UNKNOWN && !link->off_cpu && events && (link->end_ns - link->start_ns) / events <= RAN_EVENT_NS)
 		link->kind = ADA_CAUSE_CPU;
@@ -330,6 +334,7 @@ enum ada_cause_kind ada_cause_kind_of(const struct ada_cause *cause)
 void ada_cause_free(struct ada_cause *cause)
 {
 	for (size_t i = 0; i < cause->links.count; i++) {
+		free(cause->links.items[i].opened);
 		ada_stack_close(&cause->links.items[i].path);
 		ada_stack_close(&cause->links.items[i].culprit_path);
 	}

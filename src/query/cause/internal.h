@@ -24,6 +24,13 @@ enum ada_does {
 	ADA_DOES_MESSAGE,
 	ADA_DOES_MESSAGE_OTHER,
 	ADA_DOES_CHILD,
+	ADA_DOES_OPEN,	  /* waits like IO_OTHER; its result is a descriptor of the path that is its first argument */
+	ADA_DOES_OPEN_AT, /* its second */
+	ADA_DOES_CLOSE,
+	ADA_DOES_CLOSE_STREAM,	  /* waits like IO_OTHER, and closes like CLOSE_ANY */
+	ADA_DOES_CLOSE_ANY,	  /* of descriptors that its arguments don't tell */
+	ADA_DOES_REPLACE,	  /* makes its second argument another file's */
+	ADA_DOES_MAKE_DESCRIPTOR, /* its result is one, or may be, of no path that is known */
 };
 /* By the name of the function, mangled, without a version behind '@'. */
 enum ada_does ada_does_of_name(const char *name);
@@ -94,8 +101,11 @@ const struct ada_thread *ada_cause_waker(struct ada_cause_reader *reader, const 
 					 bool before, struct ada_operation *by);
 /* Whether some thread was waiting for the object at that time: then what was signalled there woke it, and is not lost. */
 bool ada_cause_consumed(struct ada_cause_reader *reader, const struct ada_question *question, enum ada_does does, uint64_t ns);
-/* The only thread of the process that ended between two times; NULL: none, or several. */
-const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns);
+/* Which thread of the process ended between two times: the only one that did or, of several, the one that was waited for at `object`, its
+ * pthread_t, as far as its detail shows. NULL: not known. */
+const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns, const uint64_t *object);
+/* The path that was opened as the descriptor, as the detail before that time has it; malloc'ed, NULL: not known (opened.c). */
+char *ada_cause_opened(struct ada_cause_reader *reader, const struct ada_process *process, uint64_t descriptor, uint64_t before_ns);
 
 /* --- where a thread's time went (spent.c) ------------------------------------------------------------------------------- */
 
@@ -120,6 +130,7 @@ struct ada_spending {
 	bool found, open;
 	struct ada_spent most;
 	uint64_t recorder_ns;
+	uint64_t allocating_ns; /* in all functions of the allocator */
 	uint32_t preemptor; /* the tid that had the CPU for most of the time in which the thread was preempted; 0: not known */
 };
 int ada_cause_spend(struct ada_cause_reader *reader, struct ada_spending *spending);

@@ -298,6 +298,8 @@ static void find_most(struct adding *adding)
 
 		if (!waits)
 			ran_ns += part->ns;
+		if (part->does == ADA_DOES_ALLOCATE)
+			adding->spending->allocating_ns += part->ns;
 		if (!*best || part->ns > (*best)->ns)
 			*best = part;
 	}

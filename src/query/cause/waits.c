@@ -140,7 +140,7 @@ static void settle_end(struct ada_wait *wait, const struct ends *ends)
 	uint64_t behind;
 
 	if (wait->does == ADA_DOES_JOIN && !wait->open) {
-		wait->ended_by = ada_cause_ended(wait->thread, wait->start_ns, wait->end_ns);
+		wait->ended_by = ada_cause_ended(wait->thread, wait->start_ns, wait->end_ns, wait->has_object ? &wait->object : NULL);
 		wait->ended_by_position = wait->ended_by ? wait->ended_by->count - 1 : 0;
 	}
 	if (!wait->has_object || wait->open)

@@ -1,5 +1,9 @@
 /* Who ended a wait: by a signal, a post, an arrival, giving an object back, or its own end. */
 #include "query/cause/internal.h"
+#include "query/session/windows.h"
+
+#define LAST_EVENTS 64	       /* of a thread that ended: detail is looked for in them */
+#define STACK_MAX (8ull << 20) /* a thread that is further below a pthread_t has another */
 
 /* Whether what a function does can end a wait of this sort. */
 static bool ends_wait(const struct ada_operation *operation, enum ada_does waits)
@@ -68,20 +72,48 @@ bool ada_cause_consumed(struct ada_cause_reader *reader, const struct ada_questi
 	return false;
 }
 
-const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns)
+/* How far below its pthread_t a thread's stack was at the last of its events that has detail: libc has the pthread_t at the stack's
+ * upper end, so that of several threads the nearest is the one. UINT64_MAX: not known, or above it. */
+static uint64_t distance_below(const struct ada_thread *thread, uint64_t object)
+{
+	uint64_t first = thread->count > LAST_EVENTS ? thread->count - LAST_EVENTS : 0;
+	struct atf_detail record;
+
+	for (uint64_t i = thread->count; i-- > first;)
+		if (atf_thread_get(thread->events, i)->detail_seq != ADA_NO_DETAIL && !ada_thread_detail(thread, i, &record))
+			return record.sp < object ? object - record.sp : UINT64_MAX;
+	return UINT64_MAX;
+}
+
+static bool ended_meanwhile(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t last_ns;
+
+	if (!thread->events || !thread->count)
+		return false;
+	last_ns = atf_thread_get(thread->events, thread->count - 1)->timestamp_ns;
+	return last_ns >= from_ns && last_ns <= to_ns;
+}
+
+const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns, const uint64_t *object)
 {
 	const struct ada_process *process = but->process;
-	const struct ada_thread *found = NULL;
+	const struct ada_thread *found = NULL, *nearest = NULL;
+	uint64_t count = 0, nearest_below = UINT64_MAX;
 
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
-		uint64_t last_ns = thread->count ? atf_thread_get(thread->events, thread->count - 1)->timestamp_ns : 0;
+		uint64_t below;
 
-		if (thread == but || !thread->events || !thread->count || last_ns < from_ns || last_ns > to_ns)
+		if (thread == but || !ended_meanwhile(thread, from_ns, to_ns))
 			continue;
-		if (found)
-			return NULL;
+		count++;
 		found = thread;
+		below = object ? distance_below(thread, *object) : UINT64_MAX;
+		if (below >= nearest_below)
+			continue;
+		nearest = thread;
+		nearest_below = below;
 	}
-	return found;
+	return count == 1 ? found : nearest_below <= STACK_MAX ? nearest : NULL;
 }

@@ -37,7 +37,8 @@ static void put_object(struct ada_story *story, FILE *stream, const struct ada_c
 	char text[ADA_CAUSE_OBJECT];
 
 	if (link->kind == ADA_CAUSE_IO || link->kind == ADA_CAUSE_MESSAGE)
-		fputs(ada_cause_object_text(link, text), stream);
+		fprintf(stream, "%s%s%s", ada_cause_object_text(link, text), link->opened ? ", opened as " : "",
+			link->opened ? link->opened : "");
 	else
 		fprintf(stream, "%s %s", sort_of(story, link), ada_cause_object_text(link, text));
 }
