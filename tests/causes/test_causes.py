@@ -76,10 +76,11 @@ def test_the_cause_is_named(ada, record, name, mode):
 def test_an_arena_is_a_lock_that_nobody_sees(ada, record, mode):
     session = record("arena", mode)
     row, = sql(ada, session, "SELECT * FROM causes")
-    assert (row["kind"], row["function"], row["function_waited"]) == ("lock", "serve", "malloc")
+    # Where the others don't get to free what serve has allocated, serve does, under the same lock.
+    assert (row["kind"], row["function"]) == ("lock", "serve") and row["function_waited"] in ("malloc", "free")
     assert row["object"] is row["culprit_thread"] is row["culprit_function"] is None
     headline = next(r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["window"] == 0)
-    assert "a lock in malloc" in headline["text"] and headline["cause"] == row and "decoy" not in headline["text"]
+    assert f"a lock in {row['function_waited']}" in headline["text"] and headline["cause"] == row and "decoy" not in headline["text"]
 
 
 def test_the_path_of_a_descriptor_is_told(ada, record):
