@@ -5,6 +5,7 @@
 #include "query/cause/internal.h"
 
 #define LINKS_MAX 16
+#define ARENA_OFF_PART 20
 #define RAN_EVENT_NS 20000 /* a thread that has an event so often, on average, ran */
 
 static int path_at(struct ada_stack *path, const struct ada_thread *thread, uint64_t position)
@@ -89,22 +90,31 @@ static int find_ended_thread(struct ada_cause_link *link)
 }
 
 /* Whether another thread was in the allocator for most of that time. */
-static bool others_allocate(struct ada_cause_reader *reader, const struct ada_cause_link *link)
+static bool others_allocate(struct ada_cause_reader *reader, const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct ada_process *process = link->thread->process;
+	const struct ada_process *process = but->process;
 
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
-		struct ada_spending spending = { .thread = thread, .from_ns = link->wait_start_ns, .to_ns = link->wait_end_ns };
+		struct ada_spending spending = { .thread = thread, .from_ns = from_ns, .to_ns = to_ns };
 
-		if (thread == link->thread || !thread->events)
+		if (thread == but || !thread->events)
 			continue;
-		spending.first = atf_thread_lower_bound(thread->events, spending.from_ns);
-		if (!ada_cause_spend(reader, &spending) && spending.found &&
-		    spending.allocating_ns * 2 >= spending.to_ns - spending.from_ns)
+		spending.first = atf_thread_lower_bound(thread->events, from_ns);
+		if (!ada_cause_spend(reader, &spending) && spending.found && spending.allocating_ns * 2 >= to_ns - from_ns)
 			return true;
 	}
 	return false;
+}
+
+/* Whether slow calls of the allocator waited for another thread: one call of its own time; of many calls, where they were off the CPU for
+ * a part of their time at least, of all the time in which they were made. */
+static bool waits_for_arena(struct ada_cause_reader *reader, const struct ada_cause_link *link, const struct ada_spending *spending)
+{
+	if (others_allocate(reader, link->thread, link->wait_start_ns, link->wait_end_ns))
+		return true;
+	return link->spells > 1 && spending->allocating_off_ns * ARENA_OFF_PART >= link->spent_ns &&
+	       others_allocate(reader, link->thread, link->start_ns, link->end_ns);
 }
 
 /* The processes that ended meanwhile: the only one, if there is one. */
@@ -146,11 +156,12 @@ static int find_signal(struct ada_cause_reader *reader, struct ada_cause_link *l
 	return find_holder(reader, link, &question);
 }
 
-static int find_culprit(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
+static int find_culprit(struct ada_cause_reader *reader, struct ada_cause_link *link, const struct ada_spending *spending)
 {
 	struct ada_question question = question_of(link);
+	enum ada_does does = spending->most.does;
 
-	if (does == ADA_DOES_ALLOCATE && !others_allocate(reader, link))
+	if (does == ADA_DOES_ALLOCATE && !waits_for_arena(reader, link, spending))
 		link->kind = ADA_CAUSE_UNKNOWN;
 	if (link->kind == ADA_CAUSE_CHILD)
 		find_child(reader, link);
@@ -220,7 +231,7 @@ static int fill_link(struct ada_cause_reader *reader, struct ada_cause_link *lin
 	result = path_at(&link->path, link->thread, link->wait_position);
 	if (!result && link->kind == ADA_CAUSE_PREEMPTED)
 		return blame_preemptor(link, spending->preemptor);
-	return result ? result : find_culprit(reader, link, most->does);
+	return result ? result : find_culprit(reader, link, spending);
 }
 
 /* The time in which the culprit kept the link's thread waiting. */

@@ -130,8 +130,9 @@ struct ada_spending {
 	bool found, open;
 	struct ada_spent most;
 	uint64_t recorder_ns;
-	uint64_t allocating_ns; /* in all functions of the allocator */
-	uint32_t preemptor; /* the tid that had the CPU for most of the time in which the thread was preempted; 0: not known */
+	uint64_t allocating_ns;	    /* in all functions of the allocator */
+	uint64_t allocating_off_ns; /* of it off the CPU, and not ready to run */
+	uint32_t preemptor;	    /* the tid that had the CPU for most of the time in which the thread was preempted; 0: not known */
 };
 int ada_cause_spend(struct ada_cause_reader *reader, struct ada_spending *spending);
 #endif

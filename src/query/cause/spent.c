@@ -156,6 +156,8 @@ static void add_off(struct adding *adding, const struct ada_off_cpu *spell, uint
 	if (adding->spending->of_call && top->position < adding->spending->first)
 		return;
 	like.does = ada_cause_does(adding->reader, adding->spending->thread->process, top->function_id);
+	if (like.does == ADA_DOES_ALLOCATE && !spell->preempted && from_ns < to_ns)
+		adding->spending->allocating_off_ns += to_ns - from_ns;
 	if (ada_does_wait(like.does) != ADA_CAUSE_UNKNOWN || from_ns >= to_ns)
 		return;
 	like.off = true;
