@@ -58,6 +58,22 @@ def test_links_in_documents_lead_somewhere():
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_the_cookbook_uses_options_that_there_are(ada):
+    blocks = re.findall(r"^```\n(.*?)^```", (ROOT / "docs" / "cookbook.md").read_text(), re.MULTILINE | re.DOTALL)
+    used = re.findall(r"\bada ([a-z]+)((?: +(?!-- )-[^ =\n]+(?:='[^'\n]*'|=[^ \n]+)?)*)", "\n".join(blocks))
+    assert len(used) > 15
+    for command, options in used:
+        assert command in COMMANDS
+        there = set(OPTION.findall(ada(command, "--help").stdout.decode()))
+        named = re.findall(r"(?:^| )(--[a-z-]+)", re.sub(r"'[^']*'", "", options))
+        assert set(named) <= there, (command, named)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_no_wider_than_a_terminal(ada, command):
+    assert all(len(line) <= 80 for line in ada(command, "--help").stdout.decode().splitlines())
+
+
 def test_what_holds_an_invariant_is_there():
     """docs/inside names a test for each invariant, and code by the names of its files."""
     files = [path for top in ("src", "tests", "fuzz") for path in (ROOT / top).rglob("*") if path.is_file()]
