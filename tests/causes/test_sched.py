@@ -117,6 +117,7 @@ def test_who_had_the_processor_is_named(ada, record):
                 named[since[1] != 0] += ns - since[0]
             since = (ns, other) if kind == PREEMPTED else None
     text = next(r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["window"] == 0)["text"]
+    assert row["culprit_thread"] is not None or named[True] < 2 * named[False]
     if row["culprit_thread"] is not None:
         assert row["culprit_function"] == "neighbour" and "neighbour_thread > neighbour" in text
     elif named[False] > 4 * named[True]:

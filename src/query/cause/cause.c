@@ -182,16 +182,28 @@ static int find_culprit(struct ada_cause_reader *reader, struct ada_cause_link *
 
 /* --- links -------------------------------------------------------------------------------------------------------------- */
 
-/* Who had the CPU instead, where that is a thread of the process, and where it was when it got the CPU for the longest spell. */
+/* Events of the thread up to where it got the CPU for the longest spell; of a thread that had not begun by then, to the spell's end, or
+ * else to the call's: it had the CPU in another spell. */
+static uint64_t events_until_it_ran(const struct ada_thread *thread, const struct ada_cause_link *link)
+{
+	const uint64_t times[] = { link->wait_start_ns, link->wait_end_ns, link->end_ns };
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < sizeof times / sizeof *times && !count && thread->events; i++)
+		count = atf_thread_lower_bound(thread->events, times[i] + 1);
+	return count;
+}
+
+/* Who had the CPU instead, where that is a thread of the process, and where it was then. */
 static int blame_preemptor(struct ada_cause_link *link, uint32_t tid)
 {
 	const struct ada_process *process = link->thread->process;
 
 	for (size_t i = 0; i < process->thread_count && tid; i++) {
 		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
-		uint64_t behind = thread->events ? atf_thread_lower_bound(thread->events, link->wait_start_ns + 1) : 0;
+		uint64_t behind = thread->tid == tid ? events_until_it_ran(thread, link) : 0;
 
-		if (thread->tid != tid || !behind)
+		if (!behind)
 			continue;
 		link->culprit = thread;
 		link->holders = 1;
