@@ -29,6 +29,18 @@ def test_everything_is_in_its_place(installed):
     assert [name for name in wanted if not (installed / name).exists()] == []
 
 
+def test_the_shared_library_has_its_version_and_no_symbols_of_its_inside(installed):
+    library = installed / "lib" / "libatf.so"
+    assert library.resolve().name == "libatf.so.1.0.0"
+    assert b"Library soname: [libatf.so.1]" in run(["readelf", "-d", library]).stdout
+    exported = [line.split()[-1] for line in run(["nm", "-D", "--defined-only", library]).stdout.decode().splitlines()]
+    assert "LIBATF_1" in exported
+    functions = [name for name in exported if name != "LIBATF_1"]
+    assert any(name.startswith("atf_") for name in functions)
+    assert [name for name in functions
+            if not name.startswith(("atf_", "ada_get_timestamp_ns", "ada_timing_")) or not name.endswith("@@LIBATF_1")] == []
+
+
 def test_the_installed_ada_traces_with_the_installed_agent(installed, tmp_path):
     ada = Ada(installed / "bin" / "ada")
     result = ada.trace(tmp_path, ["/bin/echo", "hello"])
