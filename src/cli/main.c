@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "cli/help/complete.h"
+#include "cli/live/commands.h"
 #include "cli/mcp/commands.h"
 #include "cli/record/commands.h"
 #include "cli/show/commands.h"
@@ -19,7 +20,8 @@ static const struct command {
 	const char *does; /* NULL: the line of the one before tells of both */
 } commands[] = {
 	{ "trace", ada_cmd_trace, "run a program and record it" },
-	{ "status", ada_cmd_status, "how a recording stands that is under way" },
+	{ "status", ada_cmd_status, "how a recording under way stands, and what takes its time now" },
+	{ "top", ada_cmd_top, NULL },
 	{ "mark", ada_cmd_mark, "keep the detail around this moment of a recording" },
 	{ "anchor", ada_cmd_anchor, "align a recording with the clock of a video or of sound" },
 	{ "stop", ada_cmd_stop, "end a recording; the program runs on" },

@@ -34,6 +34,8 @@ WAYS = {
     "graph-json": (["graph", "-fjson", "@"], "json"),
     "graph-csv": (["graph", "-fcsv", "--fold", "@"], "csv"),
     "graph-callers": (["graph", "-fjson", "--function=leaf", "--callers", "@"], "json"),
+    "top": (["top", "--once", "@"], "text"),
+    "top-json": (["top", "--once", "-fjson", "@"], "json"),
     "narrate": (["narrate", "@"], "text"),
     "narrate-markdown": (["narrate", "-fmarkdown", "@"], "text"),
     "narrate-json": (["narrate", "-fjson", "@"], "json"),

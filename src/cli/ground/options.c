@@ -46,15 +46,16 @@ static const struct row table[] = {
 	  CHOICE(format, "text", "json", "csv") },
 	{ "query", "format", 'f', "FORMAT", "table (default), json or csv", CHOICE(format, "table", "json", "csv") },
 	{ "narrate", "format", 'f', "FORMAT", "text (default), markdown or json", CHOICE(narrative, "text", "markdown", "json") },
+	{ "top", "format", 'f', "FORMAT", "text (default) or json", CHOICE(format, "text", "json") },
 	{ "export", "format", 'f', "FORMAT",
 	  "perfetto chrome speedscope folded svg ctf csv rowbinary clickhouse sqlite; list: what they are", TEXT(export) },
 
 	/* which events */
-	{ CUTTING, "thread", 't', "THREAD", "only these: numbers, OS thread ids or names", TEXT(thread) },
+	{ CUTTING " top", "thread", 't', "THREAD", "only these: numbers, OS thread ids or names", TEXT(thread) },
 	{ CUTTING, "from", 0, "TIME", "from +1.5s after the session's start on, or ns", TEXT(from) },
 	{ CUTTING, "to", 0, "TIME", "before this time", TEXT(to) },
 	{ CUTTING, "window", 0, "N", "only window N of `ada windows`, in its process", COUNT(window, 0, UINT64_MAX - 1) },
-	{ CUTTING " windows", "clock", 0, "CLOCK", "of the times given and shown: boot (default), wall or a name of `ada anchor`",
+	{ CUTTING " top windows", "clock", 0, "CLOCK", "of the times given and shown: boot (default), wall or a name of `ada anchor`",
 	  TEXT(clock) },
 	{ "dump", "seq", 0, "FROM-TO", "only these index_seq, both included", TEXT(seq) },
 	{ "dump", "function", 'F', "NAMES", "only these: names, globs, re:REGEX", NAMES(functions) },
@@ -65,7 +66,7 @@ static const struct row table[] = {
 	{ "dump", "min-duration", 0, "TIME", "only --calls of at least that: 1ms", DURATION(min_duration_ns) },
 	{ "report", "function", 'F', "NAMES", "only these: names, globs, re:REGEX, with commas", NAMES(functions) },
 	{ "graph", "function", 'F', "NAMES", "below these (names, globs, re:REGEX), paths merged", NAMES(functions) },
-	{ "dump graph report", "limit", 'n', "N", "at most N rows", COUNT(limit, 1, UINT64_MAX) },
+	{ "dump graph report top", "limit", 'n', "N", "at most N rows", COUNT(limit, 1, UINT64_MAX) },
 	{ "trigger", "limit", 'n', "N", "test: print N rows at most", COUNT(limit, 1, UINT64_MAX) },
 
 	/* what of them */
@@ -77,6 +78,9 @@ static const struct row table[] = {
 	{ "tune", "cost", 0, "PERCENT", "of the CPU time that recording may take (default 5)", TEXT(min_percent) },
 	{ "graph report", "diff", 0, "SESSION", "compare with this older one (BEFORE)", TEXT(diff) },
 	{ "graph", "sort", 's', "FIELD", "total (default), self or calls, largest first", TEXT(sort) },
+	{ "top", "sort", 's', "FIELD", "self (default), calls, total, p99 or max; largest first", TEXT(sort) },
+	{ "top", "at", 0, "TIME", "the second before this time, not the last one", TEXT(to) },
+	{ "top", "once", '1', NULL, "one screen, and not again each second", FLAG(once) },
 	{ "windows", "sort", 's', "FIELD", "start (default), or value: the worst first", TEXT(sort) },
 	{ "report", "sort", 's', "FIELD",
 	  "function, module, calls, total (default), self, min, mean, p50, p90, p99 or max;"
@@ -179,14 +183,19 @@ static bool takes(const char *command, const struct row *row)
 	return false;
 }
 
+/* Which of the row's choices it is; the first is also called "text". */
 static unsigned int choose(const char *command, const struct row *row, const char *argument)
 {
-	for (unsigned int i = 0; i < 3; i++)
-		if (!strcmp(argument, row->choices[i]))
+	const char *const *choices = row->choices;
+	unsigned int count = choices[2] ? 3 : 2;
+
+	for (unsigned int i = 0; i < count; i++)
+		if (!strcmp(argument, choices[i]))
 			return i;
+	if (strcmp(argument, "text") && count == 3)
+		ada_options_fail(command, "unknown format '%s': it is %s, %s or %s", argument, choices[0], choices[1], choices[2]);
 	if (strcmp(argument, "text"))
-		ada_options_fail(command, "unknown format '%s': it is %s, %s or %s", argument, row->choices[0], row->choices[1],
-				 row->choices[2]);
+		ada_options_fail(command, "unknown format '%s': it is %s or %s", argument, choices[0], choices[1]);
 	return 0;
 }
 

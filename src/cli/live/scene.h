@@ -1,0 +1,39 @@
+/* What a session shows at one moment: the functions of the second before, and what each thread is in.
+ *
+ *   from_ns <= calls that begin < end_ns     stats, as of `ada report --from --to`
+ *   end_ns                                   the threads: their innermost open call, and since when
+ *
+ * Of a session that is being recorded the moment is now, of another the last event's, unless one is named. */
+#ifndef ADA_CLI_SCENE_H
+#define ADA_CLI_SCENE_H
+#include "cli/ground/options.h"
+#include "query/cause/cause.h"
+#include "query/session/selection.h"
+#include "query/sums/stats.h"
+
+#define ADA_SCENE_SPAN_NS 1000000000ull
+#define ADA_SCENE_WAIT_NS 1000000ull /* a thread that is in a call for so long is asked what it waits for */
+
+struct ada_scene_thread {
+	const struct ada_thread *thread;
+	uint64_t events; /* in the span */
+	bool inside;	 /* of a call: */
+	uint64_t function_id, position, since_ns;
+	uint32_t depth;
+	bool explained; /* of a call that lasts: */
+	enum ada_cause_kind kind;
+	const struct ada_thread *culprit; /* NULL: nobody else, or not known */
+};
+
+struct ada_scene {
+	struct ada_session *session;
+	struct ada_selection selection;
+	uint64_t from_ns, end_ns;
+	struct ada_stats stats;
+	ADA_ARRAY(struct ada_scene_thread) threads; /* that had events in the span or are inside a call; by process and number */
+};
+
+/* 0 or -errno; to be closed in both cases. `options`: session, thread, to (the moment), clock. */
+int ada_scene_open(struct ada_scene *scene, const struct ada_options *options, struct ada_error *error);
+void ada_scene_close(struct ada_scene *scene);
+#endif

@@ -1,0 +1,91 @@
+"""ada top: what a session shows at a moment."""
+import json
+import pathlib
+import subprocess
+import time
+
+import pytest
+
+SOURCE = pathlib.Path(__file__).parent / "held.c"
+PATIENCE = 60
+START_NS = 1000000000000
+
+
+def top(ada, *arguments, status=0):
+    result = ada("top", "--once", "--format=json", *arguments)
+    assert result.status == status, result.stderr.decode()
+    return json.loads(result.stdout)
+
+
+def test_the_functions_of_the_last_second(ada, session):
+    answer = top(ada, session("plain"))
+    assert (answer["recording"], answer["endNs"] - answer["fromNs"]) == (False, 10**9)
+    assert [(row["function"], row["calls_per_second"], row["self_ns"]) for row in answer["functions"]] == [
+        ("main", 1, 640), ("leaf", 2, 300), ("thrower", 1, 50), ("ns::add(int, int)", 1, 10)]
+    by_calls = top(ada, "--sort=calls", "--limit=1", session("plain"))["functions"]
+    assert [(row["function"], row["total_ns"], row["p99_ns"]) for row in by_calls] == [("leaf", 300, 200)]
+    assert answer["completeness"]["complete"] and answer["threads"][0]["function"] is None
+
+
+def test_the_moment_that_is_asked_for(ada, session):
+    """Right before an event the thread is in the call that the events before it leave open."""
+    rows = [json.loads(line) for line in ada("dump", "--format=json", session("plain")).stdout.splitlines()][:-1]
+    begun, at = [], next(row["timestamp_ns"] for row in rows if row["timestamp_ns"] > rows[0]["timestamp_ns"])
+    for row in rows:
+        if row["timestamp_ns"] < at and row["kind"] == "call":
+            begun.append(row)
+        elif row["timestamp_ns"] < at:
+            begun.pop()
+    answer = top(ada, f"--at={at}", session("plain"))
+    assert answer["endNs"] == at and begun
+    (thread,) = answer["threads"]
+    assert (thread["function"], thread["since_ns"]) == (begun[-1]["function"], at - begun[-1]["timestamp_ns"])
+    assert {row["function"] for row in answer["functions"]} == {row["function"] for row in rows
+                                                                if row["kind"] == "call" and row["timestamp_ns"] < at}
+
+
+def test_text_is_for_people(ada, session):
+    result = ada("top", session("plain"))           # a session that has ended: one screen, also without --once
+    assert result.status == 0 and not result.stderr
+    lines = result.stdout.decode().splitlines()
+    assert lines[0].endswith(": 1.00 s of 1.00 s: 10 events/s, 0 lost")
+    assert lines[2].split()[:2] == ["CALLS/S", "TOTAL"] and lines[3].split()[-2:] == ["main", "prog"]
+    assert "\x1b" not in result.stdout.decode()
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["--sort=name"], "can't sort by 'name': fields are calls, total, self, p99, max"),
+    (["--format=csv"], "it is text or json"),
+    (["/nowhere"], "/nowhere"),
+    (["--thread=99"], "no thread '99'"),
+])
+def test_bad_options(ada, session, arguments, words):
+    result = ada("top", "--once", *arguments, *([] if arguments[0].startswith("/") else [session("plain")]))
+    assert result.status == 125 and not result.stdout
+    assert words in result.stderr.decode() and result.stderr.count(b"\n") == 1
+
+
+@pytest.mark.traces
+def test_who_keeps_a_thread_waiting(ada, tmp_path):
+    """While the program waits: who is blocked, in what, by whom. It goes on when it is told to, and top ends with it."""
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", tmp_path / "held", SOURCE], check=True)
+    with subprocess.Popen([ada.path, "trace", "-q", "-o", tmp_path / "out", tmp_path / "held"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as traced:
+        assert traced.stdout.readline() == b"waits\n"
+        (path,) = (entry for entry in (tmp_path / "out").iterdir() if entry.name.startswith("session_"))
+        end = time.monotonic() + PATIENCE
+        while True:
+            asked = ada("top", "--once", "--format=json", path)
+            rows = json.loads(asked.stdout)["threads"] if asked.status == 0 else []
+            waiting = [row for row in rows if row["function"] == "pthread_mutex_lock" and row["blocked_by"]]
+            if waiting or time.monotonic() > end:
+                break
+        assert waiting, (asked.stdout.decode(), asked.stderr.decode())
+        (keeper,) = (row for row in rows if row["thread"] != waiting[0]["thread"])
+        assert waiting[0]["waits_for"] == "lock" and waiting[0]["blocked_by"].split()[0] == str(keeper["thread"])
+        assert json.loads(asked.stdout)["recording"] is True
+        with subprocess.Popen([ada.path, "top", path], stdout=subprocess.PIPE) as follows:
+            assert b"being recorded" in follows.stdout.readline()
+            traced.communicate(b"go on\n", timeout=PATIENCE)
+            follows.communicate(timeout=PATIENCE)
+        assert (traced.returncode, follows.returncode) == (0, 0)
