@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include "base/error.h"
 
@@ -288,9 +289,27 @@ size_t ada_output_width(const char *text)
 	return width;
 }
 
+static struct {
+	bool is; /* there is one, behind a pager */
+	unsigned int columns;
+} paged;
+
+void ada_output_goes_to_terminal(unsigned int columns)
+{
+	paged.is = true;
+	paged.columns = columns;
+}
+
+unsigned int ada_output_columns(void)
+{
+	struct winsize size = {};
+
+	return paged.is || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? paged.columns : size.ws_col;
+}
+
 bool ada_output_colours(int fd)
 {
 	const char *no_color = getenv("NO_COLOR");
 
-	return isatty(fd) && !(no_color && *no_color);
+	return (isatty(fd) || (fd == STDOUT_FILENO && paged.is)) && !(no_color && *no_color);
 }

@@ -45,4 +45,7 @@ char *ada_output_utf8_copy(const char *text);
 size_t ada_utf8_length(const char *text);  /* bytes of the sequence at `text` (which ends with a NUL); 0: it is none */
 size_t ada_output_width(const char *text); /* columns on a terminal: code points */
 bool ada_output_colours(int fd);	   /* a terminal, and no NO_COLOR */
+/* Standard output is a pager's, who shows it on a terminal of so many columns (0: not known). */
+void ada_output_goes_to_terminal(unsigned int columns);
+unsigned int ada_output_columns(void); /* of the terminal that standard output ends at; 0: none, or not known */
 #endif

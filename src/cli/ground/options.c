@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/ground/live.h"
+#include "cli/ground/pager.h"
 
 /* What of a command line goes where. */
 struct row {
@@ -40,6 +41,7 @@ struct row {
 #define NAMES(field) TO(SOME_NAMES, field)
 #define CHOICE(field, ...) TO(A_CHOICE, field), .choices = { __VA_ARGS__ }
 #define CUTTING "dump export graph narrate report"
+#define LONG "dump graph narrate query report windows" /* answers that a pager shows */
 
 static const struct row table[] = {
 	{ "dump graph info recover report trigger tune verify windows", "format", 'f', "FORMAT", "text (default), json or csv",
@@ -94,6 +96,7 @@ static const struct row table[] = {
 	{ "query", "timeout", 0, "DURATION", "end after this time: 500ms, 30s, 2m", TEXT(timeout) },
 
 	/* where it goes */
+	{ LONG, "no-pager", 0, NULL, "all at once, also where the terminal is shorter", FLAG(no_pager) },
 	{ "export", "output", 'o', "FILE", "where to; of ctf a new directory", TEXT(output) },
 	{ "export", "events", 0, NULL, "csv: a row an event, not a call", FLAG(events) },
 	{ "export", "quiet", 'q', NULL, "don't say at the end what it covers", FLAG(quiet) },
@@ -252,6 +255,10 @@ void ada_options_take(struct ada_options *options, const struct ada_usage *usage
 		options->session = ada_options_word(options);
 		ada_options_end(options);
 	}
+	for (size_t i = 0; i < ROWS; i++)
+		if (!strcmp(table[i].commands, LONG) && takes(argv[0], &table[i]) && !options->no_pager && !options->format &&
+		    !options->narrative)
+			ada_pager_open();
 }
 
 const char *ada_options_word(struct ada_options *options)

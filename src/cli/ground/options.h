@@ -29,7 +29,7 @@ struct ada_options {
 	bool events, quiet;
 	ADA_ARRAY(const char *) urls;
 	const char *user, *password_file, *database, *cluster, *host;
-	bool json, watch, once, all, full_names, int3, list, purge;
+	bool no_pager, json, watch, once, all, full_names, int3, list, purge;
 	const char *media_time, *host_time;
 	uint64_t time_limit_ns;
 	uint64_t port; /* 0: a free one */

@@ -1,6 +1,5 @@
 /* ada narrate: what happened, in sentences that cite their events. */
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include "cli/ground/answer.h"
 #include "cli/ground/rows.h"
@@ -20,10 +19,10 @@ static const struct ada_usage usage = {
 /* Columns of a line; 0: a line a sentence, for whoever reads all of them by a program. */
 static unsigned int find_width(bool all)
 {
-	struct winsize size = {};
+	unsigned int columns = ada_output_columns();
 
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
-		return size.ws_col;
+	if (columns)
+		return columns;
 	return all ? 0 : WIDTH;
 }
 

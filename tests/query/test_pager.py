@@ -1,0 +1,80 @@
+"""Long text goes through a pager where standard output is a terminal, and nowhere else."""
+import os
+import pty
+import subprocess
+
+import pytest
+
+
+@pytest.fixture
+def on_terminal(ada, tmp_path):
+    """What a command shows on a terminal, by a pager that says that it is one, and its exit status."""
+    pager = tmp_path / "pager"
+    pager.write_text("#!/bin/sh\necho paged \"$LESS\"\ncat\n")
+    pager.chmod(0o755)
+
+    def show(*arguments, **environment):
+        master, terminal = pty.openpty()
+        environment = {"PATH": os.environ["PATH"], "TERM": "xterm", "ADA_PAGER": str(pager), **environment}
+        with subprocess.Popen([ada.path, *arguments], stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.PIPE,
+                              env={name: value for name, value in environment.items() if value is not None}) as process:
+            os.close(terminal)
+            text = b""
+            try:
+                while piece := os.read(master, 4096):
+                    text += piece
+            except OSError:                             # the terminal's other end was closed
+                pass
+            os.close(master)
+            complaint = process.stderr.read()
+            assert process.wait(timeout=60) in (0, 125)
+        return text.decode().replace("\r", ""), complaint.decode(), process.returncode
+    return show
+
+
+@pytest.mark.parametrize("command", ["dump", "graph", "narrate", "report", "windows"])
+def test_text_for_a_terminal_is_paged(ada, on_terminal, session, command):
+    text, complaint, status = on_terminal(command, session("plain"), NO_COLOR="1")
+    plain, _, _ = on_terminal(command, "--no-pager", session("plain"), NO_COLOR="1")
+    assert (status, complaint) == (0, "") and plain
+    assert text == "paged FRX\n" + plain
+
+
+def test_colours_stay(on_terminal, session):
+    text, _, _ = on_terminal("dump", "--calls", session("rules"))
+    assert text.startswith("paged FRX\n") and text.removeprefix("paged FRX\n") == on_terminal("dump", "--calls", "--no-pager", session("rules"))[0]
+
+
+@pytest.mark.parametrize("environment", [{"ADA_PAGER": ""}, {"ADA_PAGER": "cat"}, {"TERM": "dumb"}, {"TERM": None},
+                                         {"ADA_PAGER": "/nowhere/a-pager -x"}, {"ADA_PAGER": None, "PAGER": "cat"}])
+def test_where_there_is_no_pager(on_terminal, session, environment):
+    text, complaint, status = on_terminal("report", session("plain"), **environment)
+    assert "paged" not in text and "leaf" in text and (complaint, status) == ("", 0)
+
+
+def test_the_users_own_less_options_and_pager_count(on_terminal, session, tmp_path):
+    assert on_terminal("report", session("plain"), LESS="S")[0].startswith("paged S\n")
+    assert on_terminal("report", session("plain"), ADA_PAGER=None, PAGER=str(tmp_path / "pager"))[0].startswith("paged FRX\n")
+
+
+def test_what_programs_read_is_not_paged(ada, on_terminal, session):
+    assert "paged" not in on_terminal("report", "--format=json", session("plain"))[0]
+    assert "paged" not in on_terminal("info", session("plain"))[0]
+    result = subprocess.run([ada.path, "report", session("plain")], capture_output=True, env={"TERM": "xterm", "ADA_PAGER": "false"}, timeout=60)
+    assert (result.returncode, result.stderr) == (0, b"") and b"leaf" in result.stdout
+
+
+def test_an_error_is_told_and_keeps_its_status(on_terminal):
+    text, complaint, status = on_terminal("report", "/nowhere")
+    assert status == 125 and "/nowhere" in complaint and "leaf" not in text
+
+
+def test_a_pager_that_quits_ends_the_command_quietly(ada, session):
+    """As head does with any command: by SIGPIPE, or with all that was asked for written."""
+    master, terminal = pty.openpty()
+    with subprocess.Popen([ada.path, "dump", session("large")], stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.PIPE,
+                          env={"PATH": os.environ["PATH"], "TERM": "xterm", "ADA_PAGER": "head -n 1"}) as process:
+        os.close(terminal)
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == -13
+    os.close(master)
