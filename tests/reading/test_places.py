@@ -165,7 +165,7 @@ def on_terminal(words, stdout, stderr, environment):
     """What a command writes to a terminal; stdout and stderr say whether they are that terminal."""
     master, slave = pty.openpty()
     process = subprocess.Popen([str(word) for word in words], stdin=slave, stdout=slave if stdout else subprocess.DEVNULL,
-                               stderr=slave if stderr else subprocess.DEVNULL, env={"PATH": "/usr/bin", **environment})
+                               stderr=slave if stderr else subprocess.DEVNULL, env={"PATH": "/usr/bin", "ADA_PAGER": "", **environment})
     os.close(slave)
     text, end = b"", time.monotonic() + 60
     while time.monotonic() < end and select.select([master], [], [], 60)[0]:

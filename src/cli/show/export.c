@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/ground/answer.h"
 #include "cli/show/commands.h"
+#include "cli/show/export_formats.h"
 #include "cli/show/export_target.h"
 #include "query/clickhouse/clickhouse.h"
 #include "query/export/walk.h"

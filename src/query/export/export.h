@@ -30,8 +30,6 @@ struct ada_export_format {
 	 * is in output->error. NULL: for ADA_EXPORT_SERVER, see query/clickhouse/clickhouse.h. */
 	int (*write)(struct ada_export *export, struct ada_error *error);
 };
-extern const struct ada_export_format ada_export_formats[];
-extern const size_t ada_export_format_count;
 
 int ada_export_perfetto(struct ada_export *export, struct ada_error *error);
 int ada_export_chrome(struct ada_export *export, struct ada_error *error);

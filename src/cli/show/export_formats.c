@@ -1,5 +1,4 @@
-/* The formats that ada export knows. */
-#include "query/export/export.h"
+#include "cli/show/export_formats.h"
 
 const struct ada_export_format ada_export_formats[] = {
 	{ "perfetto", "for ui.perfetto.dev: protobuf, with arguments, marks, windows", ADA_EXPORT_BINARY, ada_export_perfetto },
