@@ -39,6 +39,8 @@ uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id);
 bool ada_region_pass(void);
 void ada_region_pass_calls(void);	 /* calls alone pass: the returns of those in progress find their way by stubs */
 bool ada_region_holds(uint64_t address); /* a trampoline or body of any region; any thread, any time */
+/* The instruction of the program that the one at this address in a trampoline or body stands for; 0: there is none. Likewise. */
+uint64_t ada_region_original(uint64_t address);
 
 /* --- find_object.c --------------------------------------------------------------------------------------------------------- */
 /* real: address of libc's _dl_find_object. False: unwinders could not be told of stubs, so there must be none. */

@@ -9,6 +9,7 @@
  * many come in the life of a process.
  */
 #include <sys/mman.h>
+#include "abi/plan.h"
 #include "agent/hook/parts.h"
 #include "agent/hook/view.h"
 
@@ -220,6 +221,28 @@ static const struct ada_region *region_of(uint64_t address)
 bool ada_region_holds(uint64_t address)
 {
 	return region_of(address);
+}
+
+/* As region.S tells it to unwinders. */
+uint64_t ada_region_original(uint64_t address)
+{
+	const struct ada_region *region = region_of(address);
+	const struct ada_plan_origin *origin;
+	const struct ada_hook *hook;
+	uint64_t start, offset;
+
+	if (!region || holds_near(region))
+		return 0;
+	start = ada_hook_of((uint8_t *)(address / ADA_TRAMPOLINE_BYTES * ADA_TRAMPOLINE_BYTES))->start;
+	hook = ada_hook_of((uint8_t *)(start / ADA_TRAMPOLINE_BYTES * ADA_TRAMPOLINE_BYTES));
+	if (address < start + ADA_TRAMPOLINE_BODY)
+		return hook->original;
+	offset = address - start - ADA_TRAMPOLINE_BODY;
+	if (offset >= ADA_ORIGIN_END)
+		return 0;
+	for (origin = (const void *)hook->origins; origin[1].body <= offset; origin++)
+		continue;
+	return hook->original + origin->original + (offset - origin->body);
 }
 
 const char *ada_region_frames_of(uint64_t address)

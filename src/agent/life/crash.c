@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <ucontext.h>
 #include "abi/rules.h"
+#include "agent/hook/hook.h"
 #include "agent/judge/judge.h"
 #include "agent/life/life.h"
 
@@ -23,6 +24,7 @@ struct kernel_action {
 	uint64_t mask;
 };
 
+#define RIP_PLACE 16 /* of struct ada_crash.registers */
 #define BIT ADA_SIGNAL_BIT
 #define LAST_SIGNAL 64
 
@@ -58,7 +60,7 @@ static void crash_write(struct ada_crash *crash, const siginfo_t *info, const uc
 {
 	static const uint8_t order[] = { REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
 					 REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP, REG_EFL };
-	uint64_t sp = context->uc_mcontext.gregs[REG_RSP];
+	uint64_t sp = context->uc_mcontext.gregs[REG_RSP], original = ada_region_original((uint64_t)context->uc_mcontext.gregs[REG_RIP]);
 	long bytes = ada_sys_peek(crash->stack, sp, sizeof crash->stack);
 
 	/* A read that ends in a missing page tells only by pages how far it came; less is better than nothing. */
@@ -75,6 +77,8 @@ static void crash_write(struct ada_crash *crash, const siginfo_t *info, const uc
 	crash->counter = ada_sys_counter();
 	for (size_t i = 0; i < sizeof order; i++)
 		crash->registers[i] = context->uc_mcontext.gregs[order[i]];
+	if (original)
+		crash->registers[RIP_PLACE] = original;
 	__atomic_store_n(&crash->present, 1, __ATOMIC_RELEASE);
 }
 

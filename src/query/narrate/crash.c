@@ -105,8 +105,7 @@ static void tell_place(struct ada_story *story, const struct ada_process *proces
 	    address == address_of(crash, "faultAddress"))
 		fputs("where nothing is mapped: a call or a jump led there", telling.stream);
 	else if (!put_place(story, telling.stream, process, address))
-		fputs("in no function of the recorded modules (ada runs the first instructions of hooked functions from a copy)",
-		      telling.stream);
+		fputs("in no function of the recorded modules", telling.stream);
 	fputs(".", telling.stream);
 	ada_telling_say(story, "crash-address", &telling);
 	ada_narrate_cite_file(story, process, "manifest.json", "crash.registers.%s", counter);
