@@ -1,0 +1,80 @@
+"""The pages of docs/tutorial: their commands run as they stand there, and say what the pages show but for numbers, times and addresses."""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+PAGES = pathlib.Path(__file__).parents[2] / "docs" / "tutorial"
+PATIENCE = 60
+
+pytestmark = pytest.mark.traces
+
+
+def plain(text):
+    """Without what differs by run, and however its lines are broken."""
+    text = re.sub(r"0x[0-9a-f]+", "ADDRESS", " ".join(text.split()))
+    return re.sub(r"\+?\d[\d,]*(\.\d+)?( ?(ns|us|ms|s))?(?![a-z\d])", "NUMBER", text)
+
+
+def steps(page):
+    """Commands of a page, each with the pieces of what it shows."""
+    for block in re.findall(r"^```console\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+        for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, shown = step.partition("\n")
+            yield command, [plain(piece) for piece in re.split(r"^\.\.\.$", shown, flags=re.MULTILINE) if piece.strip()]
+
+
+def test_the_pages_have_steps():
+    counts = {page.name: len(list(steps(page))) for page in PAGES.glob("*.md")}
+    assert counts == {"README.md": 0, "spike.md": 5, "hang.md": 5, "crash.md": 5}
+
+
+def shows(said, pieces):
+    """Whether all pieces are there, in their order."""
+    at = 0
+    for piece in pieces:
+        at = said.find(piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    return True
+
+
+@pytest.mark.parametrize("page", ["spike", "hang", "crash"])
+def test_what_a_page_shows(ada, tmp_path, page):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ada").symlink_to(ada.path)
+    shutil.copy(PAGES / f"{page}.c", tmp_path)
+    environment = {**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    background = []
+
+    def run(command):
+        result = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                timeout=PATIENCE)
+        return result.stdout.decode()
+
+    def until(what, command, done):
+        end = time.monotonic() + PATIENCE
+        while not done(said := run(command)):
+            assert background and time.monotonic() < end, f"{what}: {command}\n{plain(said)}"
+
+    try:
+        for command, pieces in steps(PAGES / f"{page}.md"):
+            if command.endswith(" &"):
+                background.append(subprocess.Popen(command.removesuffix(" &").split(), cwd=tmp_path, env=environment,
+                                                   start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+                until("it never hung", "ada top --once", lambda said: said.count(" deadlock ") == 2)
+            elif command.startswith(("ada narrate", "ada top", "ada dump", "ada report")):
+                until(f"not as {page}.md shows it", command, lambda said: shows(plain(said), pieces))
+            else:
+                said = run(command)
+                assert shows(plain(said), pieces), said
+    finally:
+        for process in background:
+            os.killpg(process.pid, signal.SIGINT)       # the program ends, and its recording with it
+            process.wait(timeout=PATIENCE)
