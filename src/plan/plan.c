@@ -230,11 +230,22 @@ uint32_t ada_plan_copied(const struct ada_plan *plan, const struct ada_plan_hook
 {
 	const struct ada_plan_header *header = ada_plan_header(plan);
 	const struct ada_plan_origin *origin = (const void *)((const char *)header + header->origins_offset);
-	uint32_t last = 0;
+	const struct ada_plan_reloc *reloc = (const void *)((const char *)header + header->relocs_offset);
+	uint32_t copied;
 
-	for (origin += hook->origin_first; origin->body != ADA_ORIGIN_END; origin++)
-		last = origin->original > last ? origin->original : last;
-	return last + 1;
+	if (hook->patch_bytes < sizeof hook->expected)
+		return hook->patch_bytes;
+	/* Many instructions in a row have one origin, if they are copied as they are. */
+	for (origin += hook->origin_first; origin[1].body != ADA_ORIGIN_END; origin++)
+		continue;
+	copied = origin->original + hook->body_bytes - origin->body;
+	/* A jump back behind them is no copy. */
+	reloc += hook->reloc_first;
+	for (unsigned i = 0; i < hook->reloc_count; i++)
+		if (reloc[i].offset + sizeof(int32_t) == hook->body_bytes && reloc[i].kind == ADA_RELOC_REL32 &&
+		    reloc[i].target == hook->patch_address + copied - ADA_JUMP_BYTES)
+			return copied - ADA_JUMP_BYTES;
+	return copied;
 }
 
 const char *ada_plan_string(const struct ada_plan *plan, uint32_t offset)

@@ -24,8 +24,8 @@ const struct ada_plan_header *ada_plan_header(const struct ada_plan *plan);
 const struct ada_plan_function *ada_plan_functions(const struct ada_plan *plan); /* header->function_count of them */
 const struct ada_plan_hook *ada_plan_hooks(const struct ada_plan *plan);
 const struct ada_plan_import *ada_plan_imports(const struct ada_plan *plan);
-/* So many bytes from its patch address on hold what the hook's body is a copy of, up to the first byte of the last instruction. A branch
- * among them may lead back into the patch, so no thread may be there when the patch is put in. */
+/* So many bytes from its patch address on hold the instructions that the hook's body is a copy of, or the padding that the patch takes,
+ * too; where the last of them is a jump that is longer in the copy, up to 3 more. A branch among them may lead back into the patch, so no thread may be there when the patch is put in. */
 uint32_t ada_plan_copied(const struct ada_plan *plan, const struct ada_plan_hook *hook);
 const char *ada_plan_string(const struct ada_plan *plan, uint32_t offset); /* "" out of range */
 #endif

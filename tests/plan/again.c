@@ -409,6 +409,15 @@ static void check_calls(struct subject *subject)
 	}
 }
 
+/* A jump at the end may be longer in the copy, and a patch may take padding behind the function's last instruction. */
+static bool is_said_to_be_copied(const struct subject *subject, uint32_t number)
+{
+	const struct ada_plan_hook *hook = &ada_plan_hooks(subject->plan)[number];
+	uint64_t said = hook->patch_address + ada_plan_copied(subject->plan, hook), end = subject->copied_end[number];
+
+	return said >= end && (said <= end + 3 || said == hook->patch_address + hook->patch_bytes);
+}
+
 static int check_file(const char *path)
 {
 	struct subject subject = { .path = path };
@@ -437,6 +446,9 @@ static int check_file(const char *path)
 		if (subject.copied_end[i] < ada_plan_hooks(subject.plan)[i].patch_address + subject.dead_bytes[i] &&
 		    ada_plan_hooks(subject.plan)[i].form == ADA_PATCH_JUMP && subject.dead_bytes[i] > 5)
 			report(&subject, ada_plan_hooks(subject.plan)[i].patch_address, "an island in bytes that are alive");
+	for (uint32_t i = 0; i < header->hook_count; i++)
+		if (!is_said_to_be_copied(&subject, i))
+			report(&subject, subject.copied_end[i], "the copied instructions end here, and not where ada_plan_copied says");
 	check_ranges(&subject);
 	check_all_branches(&subject);
 	check_calls(&subject);
