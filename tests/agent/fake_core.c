@@ -159,6 +159,11 @@ uint64_t ada_site_of_slot(uint64_t slot_value)
 	return 0;
 }
 
+uint64_t ada_region_original(uint64_t address)
+{
+	return 0;
+}
+
 bool ada_region_holds(uint64_t address)
 {
 	return false;

@@ -61,7 +61,8 @@ def test_every_way_meanwhile(ask, live, options):
         if FORMS[way] in ("json", "lines") and answer.stdout and b'"completeness"' in answer.stdout:
             completeness = answer.completeness()
             assert completeness["complete"] is False, f"{way} calls it complete"
-            counts.append(completeness["events"])
+            if way != "top-json":           # which is of a second alone
+                counts.append(completeness["events"])
         if way == "query-events":
             assert len(answer.value()["rows"]) == completeness["events"]
         elif way == "dump-json":

@@ -89,7 +89,8 @@ static int put_functions(const struct ada_scene *scene, const struct ada_options
 	struct ada_rows table;
 	int result = 0;
 
-	qsort_r(functions, count, sizeof *functions, compare_functions, &sort);
+	if (count)
+		qsort_r(functions, count, sizeof *functions, compare_functions, &sort);
 	ada_rows_open(&table, output, options->format, "functions", function_columns, FUNCTION_FIELDS);
 	for (size_t i = 0; i < count && i < options->limit && !result; i++) {
 		struct ada_cell cells[FUNCTION_FIELDS] = {};
