@@ -43,10 +43,15 @@ install: all
 	@ninja -C $(BUILD) product
 	@meson install -C $(BUILD) --no-rebuild --quiet
 
+# ada and libatf as Debian packages, into build/packages.
+deb:
+	@tools/install-packages build deb
+	@tools/build-packages $(BUILD)/packages && ls $(BUILD)/packages/*.deb
+
 format:
 	@clang-format -i $$(git ls-files '*.c' '*.h')
 
 clean:
 	@rm -rf $(BUILD) build-asan build-fuzz build-fuzz-fast
 
-.PHONY: all demo check soak fuzz bench install format clean
+.PHONY: all demo check soak fuzz bench install deb format clean

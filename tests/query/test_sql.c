@@ -407,6 +407,7 @@ static void test_statements_that_are_refused(void **state)
 		size_t column;
 	} cases[] = {
 		{ "SELECT functon FROM events", "no such column: functon: did you mean function?", 7 },
+		{ "SELECT end_index_seq FROM events", "no such column: end_index_seq: a column of calls, waits", 7 },
 		{ "SELECT * FROM evnts", "no such table: evnts: did you mean events?", 14 },
 		{ "SELECT 1; SELECT 2", "one statement is answered at a time: a second one begins here", 10 },
 		{ "SELECT * FROM events WHERE", "incomplete input", 26 },

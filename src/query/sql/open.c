@@ -188,6 +188,24 @@ static void offer_functions(struct ada_nearest *nearest, sqlite3 *database)
 	sqlite3_finalize(list);
 }
 
+/* Of a column that others than the statement's tables have: which these are. */
+static bool tell_tables(struct ada_sql_error *error, const char *column)
+{
+	const char *before = ": a column of ";
+	char name[64];
+
+	snprintf(name, sizeof name, "%s", column); /* it lies in the message, which grows */
+	for (size_t i = 0; i < ada_sql_table_count; i++)
+		for (size_t j = 0; j < ada_sql_tables[i].column_count; j++)
+			if (strcasecmp(ada_sql_tables[i].columns[j].name, name) == 0) {
+				size_t length = strlen(error->message);
+
+				snprintf(error->message + length, sizeof error->message - length, "%s%s", before, ada_sql_tables[i].name);
+				before = ", ";
+			}
+	return before[0] == ',';
+}
+
 /* "did you mean ...?", or where to look. */
 static void suggest(struct ada_sql_error *error, sqlite3 *database)
 {
@@ -199,7 +217,7 @@ static void suggest(struct ada_sql_error *error, sqlite3 *database)
 	char near[128] = "";
 	size_t length = strlen(error->message);
 
-	if (!word)
+	if (!word || (column && tell_tables(error, column)))
 		return;
 	nearest = ada_nearest_open(word);
 	if (function)
