@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "cli/ground/options.h"
 #include "cli/help/complete.h"
 #include "cli/live/commands.h"
 #include "cli/mcp/commands.h"
@@ -136,6 +137,7 @@ int main(int argc, char **argv)
 		return ADA_EXIT_FAILED;
 	}
 	if (!strcmp(name, "help") && argc == 3) { /* `ada help COMMAND` */
+		ada_options_whole_help = true;
 		name = argv[2];
 		argv = help;
 		argc = 3;

@@ -63,7 +63,7 @@ def test_each_option_of_each_command_is_offered(ada, offered):
     for command in offered(""):
         if command == "help":
             continue
-        said = {word.rstrip(",") for line in ada(command, "--help").stdout.decode().splitlines() if line.lstrip().startswith("-")
+        said = {word.rstrip(",") for line in ada("help", command).stdout.decode().splitlines() if line.lstrip().startswith("-")
                 for word in line.split()[:2] if word.startswith("--")}
         said = {word.split("[")[0] if "[" in word else word.split("=")[0] for word in said}
         assert said <= {option.rstrip("=") for option in offered(command, "--")}, command
@@ -129,5 +129,6 @@ def test_the_script_is_well_formed(shell):
 def test_help_of_a_command(ada):
     assert ada("help").stdout == ada("--help").stdout
     assert ada("help", "report").stdout == ada("report", "--help").stdout
+    assert set(ada("trace", "--help").stdout.splitlines()) - set(ada("help", "trace").stdout.splitlines())   # abridged, with more in one line
     wrong = ada("help", "reprot")
     assert wrong.status == 125 and b"did you mean report?" in wrong.stderr

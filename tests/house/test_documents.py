@@ -32,7 +32,7 @@ def test_every_command_is_listed_and_has_its_page(ada):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_page_has_the_options_that_help_has(ada, command):
-    result = ada(command, "--help")
+    result = ada("help", command)
     assert result.status == 0
     described = set(OPTION.findall("\n".join(line for line in manual(f"ada-{command}").splitlines()
                                               if line.startswith((".BR -", ".B -", ".BI -")))))
@@ -64,14 +64,20 @@ def test_the_cookbook_uses_options_that_there_are(ada):
     assert len(used) > 15
     for command, options in used:
         assert command in COMMANDS
-        there = set(OPTION.findall(ada(command, "--help").stdout.decode()))
+        there = set(OPTION.findall(ada("help", command).stdout.decode()))
         named = re.findall(r"(?:^| )(--[a-z-]+)", re.sub(r"'[^']*'", "", options))
         assert set(named) <= there, (command, named)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_is_no_wider_than_a_terminal(ada, command):
-    assert all(len(line) <= 80 for line in ada(command, "--help").stdout.decode().splitlines())
+def test_help_fits_a_screen(ada, command):
+    """Of 80 columns and 30 lines; where a terminal has fewer a pager shows it. Each option is named there, or `ada help` has it."""
+    lines = ada(command, "--help").stdout.decode().splitlines()
+    assert len(lines) <= 30
+    whole = ada("help", command).stdout.decode()
+    assert all(len(line) <= 80 for line in lines + whole.splitlines())
+    text = "\n".join(lines)
+    assert [option for option in OPTION.findall(whole) if option not in text] == []
 
 
 def test_what_holds_an_invariant_is_there():

@@ -132,6 +132,7 @@ static const struct row table[] = {
 	{ "recover", "purge", 0, NULL, "remove that: what is in memory and not in a session is lost", FLAG(purge) },
 };
 #define ROWS (sizeof table / sizeof *table)
+#define KEY_USAGE 0x2000
 #define KEY(row) (table[row].key ? table[row].key : 0x1000 + (int)(row))
 
 void ada_options_fail(const char *command, const char *format, ...)
@@ -146,23 +147,45 @@ void ada_options_fail(const char *command, const char *format, ...)
 	exit(ADA_EXIT_FAILED);
 }
 
+bool ada_options_whole_help;
+
+/* Whoever reads a help knows that --output=FILE and -o FILE are one. */
+static char *filter_help(int key, const char *text, void *input)
+{
+	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)text;
+}
+
+/* argp's own would hide the filter above from argp. */
+static const struct argp_option helps[] = {
+	{ "help", '?', NULL, 0, "Give this help list", -1 },
+	{ "usage", KEY_USAGE, NULL, OPTION_HIDDEN, "Give a short usage message", -1 },
+	{ 0 },
+};
+
 static error_t parse_first(int key, char *argument, struct argp_state *state)
 {
-	if (key != ARGP_KEY_INIT)
-		return ARGP_ERR_UNKNOWN;
-	state->child_inputs[0] = state->input;
-	state->err_stream = fopen("/dev/null", "we");
-	return state->err_stream ? 0 : errno;
+	switch (key) {
+	case '?':
+		ada_pager_open();
+		argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
+		exit(fflush(state->out_stream) ? ADA_EXIT_FAILED : 0);
+	case KEY_USAGE: argp_state_help(state, state->out_stream, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK); return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = state->input;
+		state->err_stream = fopen("/dev/null", "we");
+		return state->err_stream ? 0 : errno;
+	}
+	return ARGP_ERR_UNKNOWN;
 }
 
 void ada_options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input)
 {
 	struct argp_child children[] = { { .argp = argp }, {} };
-	struct argp first = { .parser = parse_first, .children = children };
+	struct argp first = { .options = helps, .parser = parse_first, .children = children, .help_filter = filter_help };
 	error_t error;
 
 	argp_err_exit_status = ADA_EXIT_FAILED;
-	error = argp_parse(&first, argc, argv, flags, NULL, input);
+	error = argp_parse(&first, argc, argv, flags | ARGP_NO_HELP, NULL, input);
 	if (error)
 		ada_options_fail(argv[0], "%s", strerror(error));
 }

@@ -49,6 +49,8 @@ void ada_options_free(struct ada_options *options);	   /* what was taken into li
 /* One line, "COMMAND: MESSAGE", and status 125. */
 void ada_options_fail(const char *command, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
+/* Set by `ada help COMMAND`: a help that `COMMAND --help` abridges is wanted whole. */
+extern bool ada_options_whole_help;
 /* argp_parse, but bad options end the program with one line on stderr and status 125. */
 void ada_options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input);
 #endif

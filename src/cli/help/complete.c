@@ -300,7 +300,7 @@ int ada_complete(const char *const *commands, size_t count, char **words)
 	}
 	for (size_t i = 0; i < count; i++)
 		if (!strcmp(commands[i], words[0]))
-			line.help = answer_of((const char *[]){ "ada", words[0], "--help", NULL });
+			line.help = answer_of((const char *[]){ "ada", "help", words[0], NULL });
 	complete_word(&line);
 	free(line.help);
 	return 0;

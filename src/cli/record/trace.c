@@ -27,8 +27,8 @@ static error_t parse_program(int key, char *argument, struct argp_state *state)
 
 int ada_cmd_trace(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { .argp = &ada_trace_argp }, { 0 } };
-	static const struct argp argp = {
+	const struct argp_child children[] = { { .argp = ada_trace_argp() }, { 0 } };
+	const struct argp argp = {
 		.parser = parse_program,
 		.args_doc = "PROGRAM [ARG]...",
 		.children = children,

@@ -357,7 +357,7 @@ static error_t parse_one(int key, char *argument, struct argp_state *state)
 	return status;
 }
 
-const struct argp ada_trace_argp = { .options = options_table, .parser = parse_one };
+const struct argp ada_trace_argp_whole = { .options = options_table, .parser = parse_one, .help_filter = ada_trace_help_filter };
 
 void ada_trace_words_open(struct ada_trace_words *words, struct ada_trace_options *options)
 {
