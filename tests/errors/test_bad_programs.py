@@ -104,6 +104,7 @@ def test_setuid(mode, refused, tmp_path):
 
 def test_bad_scripts(refused, tmp_path):
     refused(126, "interpreter", "trace", "--", write(tmp_path / "none", b"#!\necho\n"))
+    refused(126, "begins with #!; name its interpreter: `ada trace sh ", "trace", "--", write(tmp_path / "headless", b"echo\n"))
     refused(126, "/no/such/shell", "trace", "--", write(tmp_path / "missing", b"#!/no/such/shell\necho\n"))
     loop = tmp_path / "loop"
     refused(126, "loop", "trace", "--", write(loop, b"#!" + os.fsencode(loop) + b"\n"))

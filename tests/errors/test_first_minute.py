@@ -16,7 +16,7 @@ def test_trace_alone_shows_a_command(ada):
     assert result.status == 125 and b"such as `ada trace ls -l`" in result.stderr and result.stderr.count(b"\n") == 1
 
 
-@pytest.mark.parametrize("typed, told", [("./worsd", "did you mean words there?"), ("./missing", "`ls ./` lists what is there"),
+@pytest.mark.parametrize("typed, told", [("./worsd", "did you mean words there?"), ("./missing", "`ls ./` lists what is there"), (".", "give the path to it, or install it"),
                                          ("words", "did you mean ./words?"), ("nowhere-to-be-found", "give the path to it")])
 def test_a_missing_program_has_a_neighbour_perhaps(ada, tmp_path, typed, told):
     shutil.copy("/bin/true", tmp_path / "words")

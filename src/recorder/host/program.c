@@ -5,6 +5,7 @@
  */
 #include "recorder/host/program.h"
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,6 +25,7 @@
 static int look_up(char *path, const char *name, int *exit_status, struct ada_error *error)
 {
 	const char *list;
+	struct stat here;
 	bool denied = false;
 
 	if (!*name) {
@@ -52,7 +54,7 @@ static int look_up(char *path, const char *name, int *exit_status, struct ada_er
 	*exit_status = denied ? ADA_EXIT_NOT_EXECUTABLE : ADA_EXIT_NOT_FOUND;
 	if (denied)
 		return ada_error_set(error, EACCES, "%s: found in PATH, but not executable", name);
-	if (!access(name, F_OK))
+	if (!stat(name, &here) && S_ISREG(here.st_mode))
 		return ada_error_set(error, ENOENT, "%s: no such program in PATH: did you mean ./%s?", name, name);
 	return ada_error_set(error, ENOENT, "%s: no such program in PATH: give the path to it, or install it", name);
 }
@@ -106,6 +108,17 @@ static int check_mode(const char *path, int *exit_status, struct ada_error *erro
 	return 0;
 }
 
+static bool has_elf_magic(const char *path)
+{
+	char magic[SELFMAG] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? 0 : read(fd, magic, sizeof magic);
+
+	if (fd >= 0)
+		close(fd);
+	return got == sizeof magic && !memcmp(magic, ELFMAG, SELFMAG);
+}
+
 /* 0: an ELF program that can be traced. 1: a script, its interpreter's name is in `interpreter`. */
 static int classify(const char *path, char *interpreter, struct ada_error *error)
 {
@@ -116,6 +129,10 @@ static int classify(const char *path, char *interpreter, struct ada_error *error
 		return ada_error_system(error, errno, "%s: can't be read, so not be traced", path);
 	if (ada_elf_script(path, interpreter, PATH_MAX))
 		return *interpreter ? 1 : ada_error_set(error, ENOEXEC, "%s: a script whose first line names no interpreter", path);
+	if (!has_elf_magic(path))
+		return ada_error_set(error, ENOEXEC,
+				     "%s: neither a program nor a script that begins with #!; name its interpreter: `ada trace sh %s`",
+				     path, path);
 	status = ada_elf_open(&elf, path, error);
 	if (status)
 		return status;
