@@ -17,17 +17,41 @@ size_t ada_name_length(const char *name)
 	return strlen(name);
 }
 
-const char *ada_name_without_type(const char *name)
+/* Behind the last space before `end` that no bracket encloses. */
+static const char *without_type(const char *name, const char *end)
 {
 	const char *start = name;
 	int open = 0;
 
-	for (const char *at = name; *at; at++) {
+	for (const char *at = name; at < end; at++) {
 		open += (*at == '<' || *at == '(') - (*at == '>' || *at == ')');
 		if (*at == ' ' && !open)
 			start = at + 1;
 	}
 	return start;
+}
+
+const char *ada_name_without_type(const char *name)
+{
+	return without_type(name, name + strlen(name));
+}
+
+/* The end of the arguments that begin at `at`, of a function that another one lies in; NULL: the parenthesis belongs to a name. */
+static const char *end_of_arguments(const char *name, const char *at, const char *end)
+{
+	const char *closing = at;
+	int open = 0;
+
+	if (*at != '(' || at == name || at[-1] == '{' || !strncmp(at, "(anonymous", 10))
+		return NULL;
+	if ((at - name >= 8 && !strncmp(at - 8, "operator", 8)) || (at - name >= 6 && !strncmp(at - 6, "lambda", 6)))
+		return NULL;
+	for (; closing < end; closing++) {
+		open += (*closing == '(') - (*closing == ')');
+		if (!open)
+			return closing;
+	}
+	return NULL;
 }
 
 /* How many bytes of an operator's name at `at` begin with angle brackets that enclose nothing: "operator<<", "operator->". */
@@ -51,14 +75,17 @@ char *ada_name_short(const char *name, char text[ADA_NAME_BUFFER])
 
 	if (clone && clone < end)
 		end = clone;
-	for (const char *at = strchr(name, '<') && !strstr(name, "operator ") ? ada_name_without_type(name) : name;
+	for (const char *at = strchr(name, '<') && !strstr(name, "operator ") ? without_type(name, end) : name;
 	     at < end && used < ADA_NAME_BUFFER - 5; at++) {
 		size_t whole = open ? 0 : operator_length(at);
+		const char *arguments = open ? NULL : end_of_arguments(name, at, end);
 
 		if (whole && used + whole < ADA_NAME_BUFFER - 5) {
 			memcpy(text + used, at, whole);
 			used += whole;
 			at += whole - 1;
+		} else if (arguments) {
+			at = arguments;
 		} else if (!open && !strncmp(at, "[abi:", 5) && strchr(at, ']')) {
 			at = strchr(at, ']');
 		} else if (*at == '<') {

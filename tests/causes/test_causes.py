@@ -22,6 +22,12 @@ PROGRAMS = {
     "join": ("condition", "pthread_join", True, "toil", "toiler > toil > usleep"),
     "disk": ("io", "read", True, "load", "main > serve > load > read"),
     "inversion": ("lock", "pthread_mutex_lock", True, "compact", "background > rebuild > compact"),
+    # in the style of programs that nobody wrote for ada
+    "futex": ("lock", "syscall", True, "compact", "sweeper > sweep > compact > usleep"),
+    "handoff": ("condition", "sem_wait", True, "compress", "worker > work > compress > usleep"),
+    "starved": ("lock", "pthread_rwlock_wrlock", True, "look_up", "reader > look_up > usleep"),
+    "timed": ("lock", "pthread_mutex_timedlock", True, "compact", "background > rebuild > compact > usleep"),
+    "pool": ("condition", "syscall", True, "nightly_report(int)", "nightly_report > usleep"),
     "pause": ("sleep", "usleep", False, "back_off", "main > serve > back_off > usleep"),
 }
 
@@ -30,7 +36,8 @@ PROGRAMS = {
 def programs(tmp_path_factory):
     directory = tmp_path_factory.mktemp("causes")
     for name in [*PROGRAMS, "arena", "ten"]:
-        subprocess.run(["cc", "-g", "-D_GNU_SOURCE", "-O1", "-o", directory / name, HERE / f"{name}.c", "-pthread"], check=True)
+        compiler, source = (["c++", "-std=c++2b"], f"{name}.cc") if (HERE / f"{name}.cc").exists() else (["cc"], f"{name}.c")
+        subprocess.run([*compiler, "-g", "-D_GNU_SOURCE", "-O1", "-o", directory / name, HERE / source, "-pthread"], check=True)
     return directory
 
 

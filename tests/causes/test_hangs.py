@@ -2,7 +2,9 @@
 call lasts until now in every answer."""
 import csv
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import time
 
@@ -32,7 +34,7 @@ def hang(ada, programs, tmp_path):
     """Begins a program, awaits the hang (open calls last until now), and marks it: the recording, once the window is there."""
     started = []
 
-    def begin(name, mode):
+    def begin(name, mode, marked=True):
         rolls = ["--post-roll-sec=0.1"] if mode == "crowd" else []      # its events go on
         live = Live(ada, tmp_path, [programs / name, mode], *rolls)
         started.append(live)
@@ -41,6 +43,8 @@ def hang(ada, programs, tmp_path):
         open_for = f"SELECT thread FROM calls WHERE function = '{waits}' AND outcome = 'open' AND duration_ns > 200000000"
         # a recording that has just begun has files that are still being written, and the answer says so
         await_(lambda: len(rows(ada, "query", live.session, open_for, status=(0, 125))) == threads)
+        if not marked:
+            return live
         assert ada("mark", live.session).status == 0
         await_(lambda: any(window["settled"] for window in rows(ada, "windows", live.session)))
         return live
@@ -78,6 +82,24 @@ def test_a_hang_is_told_while_it_lasts(ada, hang, name, mode):
     for word in words + ["deadlock"] * (kind == "deadlock"):
         assert word in headline["text"]
     assert rows(ada, "query", session, "SELECT kind FROM causes") == [{"kind": kind}]
+
+
+@pytest.mark.parametrize("name", HANGS)
+def test_a_hang_that_nobody_marked_is_told(ada, hang, name):
+    """First of all; and by what it was when it was killed."""
+    live = hang(name, "cause", marked=False)
+    while_it_lasts = rows(ada, "narrate", live.session)[0]
+    pid, = (int(path.name.removeprefix("pid_")) for path in live.session.glob("pid_*"))
+    os.kill(pid, signal.SIGKILL)
+    live.close(128 + signal.SIGKILL)
+    for headline in [while_it_lasts, rows(ada, "narrate", live.session)[0]]:
+        assert headline["kind"] == "headline" and headline["window"] is headline["cause"]["window"] is None
+        assert (headline["cause"]["kind"], headline["cause"]["function_waited"]) == HANGS[name][:2]
+        assert all(word in headline["text"] for word in HANGS[name][2])
+
+
+def test_who_waits_for_input_unmarked(ada, hang):
+    assert not [row for row in rows(ada, "narrate", hang("lost", "control", marked=False).session) if row["kind"] == "headline"]
 
 
 @pytest.mark.parametrize("name", HANGS)

@@ -57,6 +57,25 @@ static void test_names(void **state)
 	ada_module_free(module);
 }
 
+static void test_short_names(void **state)
+{
+	static const char *const names[][2] = {
+		{ "main", "main" },
+		{ "void ns::f<int>(int)", "ns::f<..>" },
+		{ "Handler::process(std::basic_string<char> const&) [clone .isra.0]", "Handler::process" },
+		{ "f[abi:cxx11](int)", "f" },
+		{ "std::once_flag::Prepare<g(int)>(void (base::*&)(h<int>*))::{lambda()#1}::_FUN()",
+		  "std::once_flag::Prepare<..>::{lambda()#1}::_FUN" },
+		{ "serve(int)::{lambda(int)#2}::operator()(int) const", "serve::{lambda(int)#2}::operator()" },
+		{ "(anonymous namespace)::f(int)", "(anonymous namespace)::f" },
+		{ "std::ostream& operator<< <char>(std::ostream&, char)", "operator<< <..>" },
+	};
+	char text[ADA_NAME_BUFFER];
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		assert_string_equal(ada_name_short(names[i][0], text), names[i][1]);
+}
+
 static void test_damage_keeps_what_stands_before(void **state)
 {
 	static const char *const bad[] = { "1\t0x1010\t32\n",
@@ -182,9 +201,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),	 cmocka_unit_test(test_damage_keeps_what_stands_before),
-		cmocka_unit_test(test_no_table), cmocka_unit_test(test_head),
-		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_names),	 cmocka_unit_test(test_short_names), cmocka_unit_test(test_damage_keeps_what_stands_before),
+		cmocka_unit_test(test_no_table), cmocka_unit_test(test_head),	     cmocka_unit_test(test_patterns),
 	};
 
 	return cmocka_run_group_tests_name("module", tests, setup, teardown);

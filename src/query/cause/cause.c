@@ -33,9 +33,15 @@ static struct ada_question question_of(const struct ada_cause_link *link)
 
 static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *link, const struct ada_question *question)
 {
+	struct ada_question at_end = *question;
 	struct ada_holds holds;
 	int result = ada_cause_holds(reader, question, &holds);
 
+	/* Attempts may have ended without the object: whoever had it then needn't have touched it meanwhile. */
+	at_end.open = true;
+	if (!result && !holds.longest.thread && !question->open &&
+	    ada_cause_does(reader, link->thread->process, link->wait_function_id) == ADA_DOES_TRY_LOCK)
+		result = ada_cause_holds(reader, &at_end, &holds);
 	if (result)
 		return result;
 	link->holders = holds.threads;
@@ -58,7 +64,8 @@ static int find_waker(struct ada_cause_reader *reader, struct ada_cause_link *li
 {
 	struct ada_operation by;
 
-	link->culprit = ada_cause_waker(reader, question, does, false, &by);
+	link->culprit = link->gave_up ? NULL : ada_cause_waker(reader, question, does, false, &by);
+	link->woken = link->culprit && does == ADA_DOES_FUTEX;
 	if (!link->culprit) {
 		/* Only a condition forgets a signal that comes while nobody waits. */
 		link->culprit = does == ADA_DOES_COND_WAIT ? ada_cause_waker(reader, question, does, true, &by) : NULL;
@@ -117,19 +124,38 @@ static bool waits_for_arena(struct ada_cause_reader *reader, const struct ada_ca
 	       others_allocate(reader, link->thread, link->start_ns, link->end_ns);
 }
 
-/* The processes that ended meanwhile: the only one, if there is one. */
+/* Whether another program was executed in that process behind it. */
+static bool was_replaced(const struct ada_session *session, const struct ada_process *process)
+{
+	uint64_t start_ns = ada_json_u64(process->manifest, "startNs", 0);
+
+	for (size_t i = 0; i < session->processes.count; i++) {
+		const struct ada_process *other = session->processes.items[i];
+
+		if (other != process && other->pid == process->pid && ada_json_u64(other->manifest, "startNs", 0) > start_ns)
+			return true;
+	}
+	return false;
+}
+
+/* The child that the wait was for: the one that its result names, else the only one that had its last event meanwhile. */
 static void find_child(const struct ada_cause_reader *reader, struct ada_cause_link *link)
 {
 	const struct ada_process *found = NULL;
+	uint32_t waited_for = ada_cause_result(link->thread, link->wait_position);
 	size_t count = 0;
 
 	for (size_t i = 0; i < reader->session->processes.count; i++) {
 		const struct ada_process *process = reader->session->processes.items[i];
-		uint64_t end_ns = ada_json_u64(process->manifest, "endNs", 0);
+		uint64_t last_ns = ada_session_last_ns(reader->session, process->first_thread, process->thread_count);
 
 		if (process == link->thread->process || ada_json_u64(process->manifest, "parentPid", 0) != link->thread->process->pid ||
-		    end_ns < link->wait_start_ns || end_ns > link->wait_end_ns)
+		    last_ns < link->wait_start_ns || last_ns > link->wait_end_ns || was_replaced(reader->session, process))
 			continue;
+		if (process->pid == waited_for) {
+			link->child = process;
+			return;
+		}
 		found = process;
 		count++;
 	}
@@ -241,6 +267,9 @@ static int fill_link(struct ada_cause_reader *reader, struct ada_cause_link *lin
 	if (link->kind == ADA_CAUSE_UNKNOWN && !link->off_cpu && events && (link->end_ns - link->start_ns) / events <= RAN_EVENT_NS)
 		link->kind = ADA_CAUSE_CPU;
 	result = path_at(&link->path, link->thread, link->wait_position);
+	if (most->does == ADA_DOES_FUTEX && ada_futex_is_condition(link->thread->process, &link->path))
+		link->kind = ADA_CAUSE_CONDITION;
+	link->gave_up = !link->wait_open && ada_cause_gave_up(link->thread, link->wait_position, most->does);
 	if (!result && link->kind == ADA_CAUSE_PREEMPTED)
 		return blame_preemptor(link, spending->preemptor);
 	return result ? result : find_culprit(reader, link, spending);
@@ -267,7 +296,7 @@ static int follow_culprit(struct ada_cause_reader *reader, struct ada_cause *cau
 		return 0;
 	for (size_t i = 0; i < cause->links.count; i++)
 		if (cause->links.items[i].thread == last->culprit) {
-			cause->deadlock = last->kind == ADA_CAUSE_LOCK;
+			cause->deadlock = last->kind == ADA_CAUSE_LOCK && !last->woken;
 			cause->cycle = i;
 			return 0;
 		}

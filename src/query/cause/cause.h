@@ -57,6 +57,8 @@ struct ada_cause_link {
 	struct ada_stack culprit_path;		   /* the calls open when it took the object, or ended the wait */
 	uint64_t holders;			   /* threads that held the object meanwhile, one after another or together */
 	bool came_before;			   /* the culprit's signal came before the wait began: a lost wake-up */
+	bool woken;				   /* of a futex: the culprit woke the thread; who held it, if anybody, is not recorded */
+	bool gave_up;				   /* the wait ended by its time limit */
 	const struct ada_process *child;	   /* of ADA_CAUSE_CHILD: the process that ended meanwhile; NULL: not recorded */
 };
 
@@ -102,6 +104,9 @@ char *ada_cause_path_text(const struct ada_process *process, const struct ada_st
  * open call that waits for something that doesn't come: in a deadlock, else for a lock, else for a signal that came too early. False:
  * there is none. 0, -ENOMEM or -EINTR. */
 int ada_cause_of_mark(struct ada_cause_reader *reader, const struct ada_process *process, const json_object *mark, struct ada_cause *cause);
+
+/* The same for a process that nobody marked: what it hangs in at its end, or now. */
+int ada_cause_of_hang(struct ada_cause_reader *reader, const struct ada_process *process, struct ada_cause *cause);
 
 /* --- all waits (waits.c) ------------------------------------------------------------------------------------------------ */
 

@@ -54,6 +54,12 @@ bool ada_cause_object(const struct ada_thread *thread, uint64_t position, enum a
 bool ada_cause_has_object(const struct ada_thread *thread, uint64_t position);
 /* The end of the call at `position`; UINT64_MAX: none before the event `limit`. */
 uint64_t ada_cause_end(const struct ada_thread *thread, uint64_t position, uint64_t limit);
+/* What a call returned, its lower half; 0: not known. */
+uint32_t ada_cause_result(const struct ada_thread *thread, uint64_t position);
+/* Whether the call's result says that its time limit passed: false also where nobody knows. */
+bool ada_cause_gave_up(const struct ada_thread *thread, uint64_t position, enum ada_does does);
+/* Whether those who called a futex's wait are known to wait for somebody's signal, rather than for a lock. */
+bool ada_futex_is_condition(const struct ada_process *process, const struct ada_stack *path);
 /* Takes so many events off the budget; false where it is used up. */
 bool ada_cause_pay(struct ada_cause_reader *reader, uint64_t events);
 

@@ -67,6 +67,12 @@ static int find_hang(struct ada_cause_reader *reader, const struct ada_process *
 	return result;
 }
 
+int ada_cause_of_hang(struct ada_cause_reader *reader, const struct ada_process *process, struct ada_cause *cause)
+{
+	*cause = (struct ada_cause){};
+	return find_hang(reader, process, UINT64_MAX - 1, cause);
+}
+
 int ada_cause_of_mark(struct ada_cause_reader *reader, const struct ada_process *process, const json_object *mark, struct ada_cause *cause)
 {
 	const struct ada_thread *thread;

@@ -1,5 +1,8 @@
 /* The reader of causes: what functions do, looked up once each, and the objects of their calls. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <threads.h>
 #include "query/cause/internal.h"
 #include "query/session/windows.h"
 
@@ -127,6 +130,39 @@ uint64_t ada_cause_end(const struct ada_thread *thread, uint64_t position, uint6
 			       UINT64_MAX;
 	}
 	return UINT64_MAX;
+}
+
+uint32_t ada_cause_result(const struct ada_thread *thread, uint64_t position)
+{
+	uint64_t end = ada_cause_end(thread, position, thread->count);
+	struct atf_detail record;
+
+	return end != UINT64_MAX && atf_thread_get(thread->events, end)->detail_seq != ADA_NO_DETAIL &&
+			       !ada_thread_detail(thread, end, &record) ?
+		       (uint32_t)record.x[0] :
+		       0;
+}
+
+bool ada_cause_gave_up(const struct ada_thread *thread, uint64_t position, enum ada_does does)
+{
+	uint32_t result = does == ADA_DOES_COND_WAIT || does == ADA_DOES_TRY_LOCK ? ada_cause_result(thread, position) : 0;
+
+	return result == ETIMEDOUT || (does == ADA_DOES_COND_WAIT && result == thrd_timedout);
+}
+
+bool ada_futex_is_condition(const struct ada_process *process, const struct ada_stack *path)
+{
+	/* libstdc++'s atomic waits, futures and their kin; Rust's conditions and parked threads. */
+	static const char *const words[] = { "futex_wait_until", "platform_wait", "ondvar", "thread4park", "thread::park", "Parker" };
+	char name[ADA_NAME_BUFFER];
+
+	for (size_t i = path->frames.count; i-- > 0 && path->frames.count - i <= 4;)
+		for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+			if (strstr(ada_module_function(ada_process_module(process, path->frames.items[i].function_id),
+						       path->frames.items[i].function_id, name),
+				   words[k]))
+				return true;
+	return false;
 }
 
 uint64_t ada_cause_own_function(struct ada_cause_reader *reader, const struct ada_process *process, const struct ada_stack *path)

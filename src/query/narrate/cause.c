@@ -62,10 +62,17 @@ static void put_whereabouts(struct ada_story *story, FILE *stream, const struct 
 
 static void put_holder(FILE *stream, const struct ada_cause_link *link)
 {
+	const char *held = !link->culprit_open ? "held for" : link->wait_open ? "has held for" : "had held for";
 	char text[ADA_UNITS_TEXT];
 
-	fprintf(stream, " that thread %u %s %s", link->culprit->number, link->culprit_open ? "has held for" : "held for",
-		ada_format_duration(held_ns(link), text));
+	ada_format_duration(held_ns(link), text);
+	if (link->woken)
+		fprintf(stream, " until thread %u woke it after %s", link->culprit->number, text);
+	else if (link->holders > 1 && held_ns(link) * 2 < link->wait_end_ns - link->wait_start_ns)
+		fprintf(stream, " that %" PRIu64 " threads held in turn, longest thread %u for %s", link->holders, link->culprit->number,
+			text);
+	else
+		fprintf(stream, " that thread %u %s %s", link->culprit->number, held, text);
 }
 
 static void put_lock(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open)
@@ -95,6 +102,8 @@ static void put_lock(struct ada_story *story, FILE *stream, const struct ada_cau
 		put_holder(stream, next);
 	}
 	put_whereabouts(story, stream, cause);
+	if (link->gave_up)
+		fputs("; it gave up at its time limit", stream);
 }
 
 static void put_deadlock(struct ada_story *story, FILE *stream, const struct ada_cause *cause)
@@ -136,6 +145,8 @@ static void put_condition(struct ada_story *story, FILE *stream, const struct ad
 			fprintf(stream, ", which thread %u ended after %s", link->culprit->number,
 				ada_format_duration(held_ns(link), text));
 		put_whereabouts(story, stream, cause);
+	} else if (link->gave_up) {
+		fputs(", which nobody signalled, until its time limit", stream);
 	} else if (link->has_object && !joins) {
 		fprintf(stream, ", which nobody is seen to %s", open ? "end" : "have ended");
 	}
@@ -305,12 +316,16 @@ static void tell_culprit(struct ada_story *story, const struct ada_cause_link *l
 	fprintf(telling.stream, "Thread %u ", link->culprit->number);
 	ada_words_time(story, link->culprit_start_ns, from);
 	ada_words_time(story, link->culprit_end_ns, to);
-	if (link->kind == ADA_CAUSE_LOCK) {
+	if (link->woken) {
+		fprintf(telling.stream, "woke thread %u by ", link->thread->number);
+		put_object(story, telling.stream, link);
+		fprintf(telling.stream, " at %s", to);
+	} else if (link->kind == ADA_CAUSE_LOCK) {
 		fprintf(telling.stream, "took ");
 		put_object(story, telling.stream, link);
 		fprintf(telling.stream, " at %s", from);
 		if (link->culprit_open)
-			fputs(" and has not given it back", telling.stream);
+			fputs(link->wait_open ? " and has not given it back" : " and had it beyond the wait's end", telling.stream);
 		else
 			fprintf(telling.stream, " and gave it back at %s", to);
 	} else if (link->kind == ADA_CAUSE_PREEMPTED) {

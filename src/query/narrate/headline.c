@@ -112,7 +112,7 @@ char *ada_headline_json(struct ada_story *story, struct ada_cause_reader *reader
 	if (!object)
 		return NULL;
 	process = link->thread->process;
-	json_object_object_add(object, "window", json_object_new_uint64(headline->window));
+	json_object_object_add(object, "window", headline->window == ADA_NO_WINDOW ? NULL : json_object_new_uint64(headline->window));
 	json_object_object_add(object, "thread", json_object_new_uint64(link->thread->number));
 	json_object_object_add(object, "index_seq", json_object_new_uint64(link->position));
 	add_text(story, object, "function", ada_module_function(ada_process_module(process, link->function_id), link->function_id, name));

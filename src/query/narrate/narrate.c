@@ -68,14 +68,13 @@ static int story_tell(struct ada_story *story, struct ada_error *error)
 		story->narrative->completeness = completeness_of(story, error, &result);
 	if (result)
 		return result;
-	if (!story->options.in_window) {
+	ada_narrate_windows(story);
+	if (!story->options.in_window && !story->result) {
 		ada_narrate_session(story);
 		for (size_t i = 0; i < story->session->processes.count && !story->result; i++)
 			if (ada_narrate_selects_process(story, story->session->processes.items[i]))
 				ada_narrate_process(story, story->session->processes.items[i]);
 	}
-	if (!story->result)
-		ada_narrate_windows(story);
 	drop_unfounded(story->narrative);
 	return story->result ? ada_error_system(error, -story->result, "%s", story->session->path) : 0;
 }

@@ -28,7 +28,7 @@ struct ada_first_marks {  /* marks of rules that had not marked in the window be
 struct ada_headline {		/* of a window */
 	struct ada_cause cause; /* of its slowest marked call, or of its hang */
 	bool found;
-	uint64_t window;       /* number in the session */
+	uint64_t window;       /* number in the session; ADA_NO_WINDOW: of a process that hangs, and that nobody marked */
 	uint64_t took_ns, key; /* key: the same for causes that are alike; 0: none */
 	uint64_t calls;	       /* marked in this window and alike */
 	uint64_t more;	       /* further windows that are alike */

@@ -281,6 +281,49 @@ static void tell_other_crashes(struct ada_story *story)
 	}
 }
 
+/* Whether it ended in order: then what is still open in it is no hang. */
+static bool ended_by_itself(const struct ada_process *process)
+{
+	return !ada_json_get(ada_json_get(process->manifest, "exit"), "signal") && !ada_process_is_live(process);
+}
+
+/* Whether a window tells of a call of the process that has not returned. */
+static bool is_told(const struct ranking *ranking, const struct ada_story *story, const struct ada_process *process)
+{
+	for (size_t i = 0; i < ranking->items.count; i++) {
+		const struct ada_headline *headline = &ranking->items.items[i];
+
+		if (story->session->windows.items[headline->window].process == process && headline->found &&
+		    headline->cause.links.items[0].wait_open)
+			return true;
+	}
+	return false;
+}
+
+/* Processes that hang, or did when they were killed, and that no window tells of. */
+static void tell_hangs(struct ada_story *story, struct ada_cause_reader *reader, const struct ranking *ranking)
+{
+	for (size_t i = 0; i < story->session->processes.count && !story->options.in_window && !story->result; i++) {
+		const struct ada_process *process = story->session->processes.items[i];
+		struct ada_headline headline = { .window = ADA_NO_WINDOW, .calls = 1 };
+
+		if (ada_json_get(process->manifest, "crash") || !ada_narrate_selects_process(story, process) || ended_by_itself(process) ||
+		    is_told(ranking, story, process))
+			continue;
+		story->result = ada_cause_of_hang(reader, process, &headline.cause);
+		headline.found = !story->result && headline.cause.found;
+		if (headline.found) {
+			headline.took_ns = headline.cause.links.items[0].end_ns - headline.cause.links.items[0].start_ns;
+			ada_narrate_section(story, process, ADA_NO_WINDOW, "Hang of %s", process->directory);
+		}
+		if (headline.found && !story->result) {
+			ada_narrate_headline(story, reader, &headline);
+			ada_narrate_cause(story, &headline);
+		}
+		ada_headline_free(&headline);
+	}
+}
+
 static void tell_ranked(struct ada_story *story, struct ada_cause_reader *reader, const struct ranking *ranking, uint64_t *rest)
 {
 	size_t rest_count = 0, crashes = 0;
@@ -316,6 +359,8 @@ void ada_narrate_windows(struct ada_story *story)
 	if (!rest || !reader)
 		story->result = -ENOMEM;
 	else if (!rank_windows(story, reader, &ranking))
+		tell_hangs(story, reader, &ranking);
+	if (!story->result)
 		tell_ranked(story, reader, &ranking, rest);
 	for (size_t i = 0; i < ranking.items.count; i++)
 		ada_headline_free(&ranking.items.items[i]);

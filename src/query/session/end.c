@@ -52,6 +52,13 @@ static bool is_live(const struct ada_process *process, uint64_t now_ns)
 	       start_ns <= recorded_ns + TICK_NS && runs_program(process->pid, ada_json_text(process->manifest, "program", ""));
 }
 
+bool ada_process_is_live(const struct ada_process *process)
+{
+	struct timespec now;
+
+	return !clock_gettime(CLOCK_BOOTTIME, &now) && is_live(process, (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec);
+}
+
 static uint64_t find_end(const struct ada_process *process)
 {
 	uint64_t last_ns = ada_session_last_ns(process->session, process->first_thread, process->thread_count);

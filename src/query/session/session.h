@@ -85,6 +85,8 @@ uint64_t ada_session_last_ns(const struct ada_session *session, size_t first, si
 /* When the process ended, or, of one that is still recorded, now: an open call lasts until then. The same time whenever it is asked for,
  * by any thread. */
 uint64_t ada_process_end_ns(const struct ada_process *process);
+/* Whether it is recorded at this moment. */
+bool ada_process_is_live(const struct ada_process *process);
 
 /* The number in the name of a process or thread, 12 in "pid_12_1": the digits behind `prefix`; false where the name doesn't begin with
  * it. */
