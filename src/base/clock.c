@@ -28,25 +28,18 @@
 #include "base/clock.h"
 #include "base/clock_source.h"
 
-#define CLOCK_SHIFT 56
 #define CLOCK_PAIRED_READS 16
 #define CLOCK_INTERVAL_NS 100000000 /* what clock.h asks of callers */
 #define CLOCK_BASELINE_NS 50000000  /* shorter ones would turn a reading's few ns into a wrong slope */
 #define CLOCK_STEP_NS 1000000
 #define CLOCK_YOUNG_NS 10000000000 /* behind a fall of the counter: calibrations come much more often */
 #define CLOCK_TOLERANCE_NS 100	   /* no new anchor while the line stays as near as this */
-#define CLOCK_RECORD_WORDS 4
-#define CLOCK_SLOPE_MAX 200.0 /* ns a tick: less than what a multiplier can say */
-
-struct clock_line {
-	uint64_t counter, ns, multiplier;
-	uint64_t span; /* ticks that it holds for */
-};
+#define CLOCK_SLOPE_MAX 200.0	   /* ns a tick: less than what a multiplier can say */
 
 struct ada_clock {
 	struct ada_clock_source source;
 	ADA_ARRAY(struct ada_clock_anchor) anchors;
-	struct clock_line line;		   /* the one used last */
+	struct ada_clock_line line;	   /* the one used last */
 	struct ada_clock_reading baseline; /* start of the measurement of the true slope */
 	double true_slope;
 	uint64_t calibrated_ns;
@@ -102,28 +95,23 @@ static void clock_pause(void *context)
 
 static uint64_t clock_scale(uint64_t ticks, uint64_t multiplier)
 {
-	return (uint64_t)((unsigned __int128)ticks * multiplier >> CLOCK_SHIFT);
+	return (uint64_t)((unsigned __int128)ticks * multiplier >> ADA_CLOCK_SHIFT);
 }
 
 static uint64_t clock_multiplier(double slope)
 {
-	return (uint64_t)(slope * (double)((uint64_t)1 << CLOCK_SHIFT));
-}
-
-static bool clock_line_holds(const struct clock_line *line, uint64_t counter)
-{
-	return counter - line->counter < line->span;
+	return (uint64_t)(slope * (double)((uint64_t)1 << ADA_CLOCK_SHIFT));
 }
 
 /* What lies before the first anchor is on its line too, drawn backwards. */
-static uint64_t clock_line_ns(const struct clock_line *line, uint64_t counter)
+static uint64_t clock_line_ns(const struct ada_clock_line *line, uint64_t counter)
 {
 	if (counter < line->counter)
 		return line->ns - clock_scale(line->counter - counter, line->multiplier);
-	return line->ns + clock_scale(counter - line->counter, line->multiplier);
+	return ada_clock_line_ns(line, counter);
 }
 
-static struct clock_line clock_line_at(const struct ada_clock *clock, uint64_t counter)
+static struct ada_clock_line clock_line_at(const struct ada_clock *clock, uint64_t counter)
 {
 	const struct ada_clock_anchor *anchors = clock->anchors.items;
 	bool young = counter < clock->past.young_until;
@@ -133,7 +121,7 @@ static struct clock_line clock_line_at(const struct ada_clock *clock, uint64_t c
 
 	high = ada_first_not(i, low + 1, high, anchors[i].counter <= counter);
 	low = high - 1;
-	return (struct clock_line){
+	return (struct ada_clock_line){
 		.counter = anchors[low].counter,
 		.ns = anchors[low].ns,
 		.multiplier = clock_multiplier(anchors[low].ns_per_tick),
@@ -148,30 +136,20 @@ uint64_t ada_clock_ns(struct ada_clock *clock, uint64_t counter)
 {
 	if (counter > clock->newest)
 		clock->newest = counter;
-	if (!clock_line_holds(&clock->line, counter))
+	if (!ada_clock_line_holds(&clock->line, counter))
 		clock->line = clock_line_at(clock, counter);
 	return clock_line_ns(&clock->line, counter);
 }
 
-void ada_clock_convert(struct ada_clock *clock, void *events, size_t count)
+struct ada_clock_line ada_clock_line(const struct ada_clock *clock)
 {
-	struct clock_line line = clock->line;
-	uint64_t newest = clock->newest;
-	uint64_t *word = events, *end = word + count * CLOCK_RECORD_WORDS;
+	return clock->line;
+}
 
-	for (; word < end; word += CLOCK_RECORD_WORDS) {
-		uint64_t counter = *word;
-
-		newest = counter > newest ? counter : newest;
-		if (__builtin_expect(!clock_line_holds(&line, counter), 0)) {
-			line = clock_line_at(clock, counter);
-			*word = clock_line_ns(&line, counter);
-			continue;
-		}
-		*word = line.ns + clock_scale(counter - line.counter, line.multiplier);
-	}
-	clock->line = line;
-	clock->newest = newest;
+void ada_clock_converted(struct ada_clock *clock, uint64_t newest)
+{
+	if (newest > clock->newest)
+		clock->newest = newest;
 }
 
 /* Where memory for another anchor is missing, the line in force goes on: off by a little, never wrong in order. */
@@ -207,7 +185,7 @@ static uint64_t clock_young_ticks(const struct ada_clock *clock)
 }
 
 /* Starts a line on `old` that meets the truth `ticks` further on, unless `old` stays near enough until then. */
-static void clock_incline(struct ada_clock *clock, const struct clock_line *old, struct ada_clock_reading now, double ticks)
+static void clock_incline(struct ada_clock *clock, const struct ada_clock_line *old, struct ada_clock_reading now, double ticks)
 {
 	double old_slope = clock->anchors.items[clock->anchors.count - 1].ns_per_tick, truth = clock->true_slope;
 	uint64_t start = now.counter, start_ns;
@@ -245,7 +223,7 @@ static void clock_begin_anew(struct ada_clock *clock, struct ada_clock_reading n
 void ada_clock_calibrate(struct ada_clock *clock)
 {
 	struct ada_clock_reading now = clock->source.read(clock->source.context);
-	struct clock_line line = clock_line_at(clock, clock->past.fell ? clock->past.young_until - 1 : UINT64_MAX);
+	struct ada_clock_line line = clock_line_at(clock, clock->past.fell ? clock->past.young_until - 1 : UINT64_MAX);
 	uint64_t interval_ns = now.ns - clock->calibrated_ns;
 
 	if (now.ns <= clock->baseline.ns)

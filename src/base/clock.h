@@ -6,6 +6,7 @@
  */
 #ifndef ADA_BASE_CLOCK_H
 #define ADA_BASE_CLOCK_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,8 +22,25 @@ uint64_t ada_clock_boottime_ns(void);
 int ada_clock_open(struct ada_clock **clock);	   /* takes its first calibration: a few ms */
 void ada_clock_calibrate(struct ada_clock *clock); /* call it about every 100 ms while recording */
 uint64_t ada_clock_ns(struct ada_clock *clock, uint64_t counter);
-/* Converts in place the timestamps of `count` records of 32 bytes, first field = counter; the fast path of the drain. */
-void ada_clock_convert(struct ada_clock *clock, void *events, size_t count);
+
+/* A piece of the conversion, for a loop that has no time for a call each: as long as the line holds for a counter, ada_clock_line_ns is what
+ * ada_clock_ns would say. The loop then tells the clock the highest counter that it has converted. */
+struct ada_clock_line {
+	uint64_t counter, ns, multiplier;
+	uint64_t span; /* ticks that it holds for */
+};
+#define ADA_CLOCK_SHIFT 56
+static inline bool ada_clock_line_holds(const struct ada_clock_line *line, uint64_t counter)
+{
+	return counter - line->counter < line->span;
+}
+static inline uint64_t ada_clock_line_ns(const struct ada_clock_line *line, uint64_t counter)
+{
+	return line->ns + (uint64_t)((unsigned __int128)(counter - line->counter) * line->multiplier >> ADA_CLOCK_SHIFT);
+}
+struct ada_clock_line ada_clock_line(const struct ada_clock *clock); /* the one used last */
+void ada_clock_converted(struct ada_clock *clock, uint64_t newest);
+
 size_t ada_clock_anchors(const struct ada_clock *clock, const struct ada_clock_anchor **anchors);
 /* With the anchors, this makes a clock anew elsewhere, one that converts the same (but isn't calibrated). */
 struct ada_clock_state {

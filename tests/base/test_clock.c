@@ -184,14 +184,12 @@ static void test_lines_join_at_each_anchor(void **state)
 	ada_clock_close(clock);
 }
 
-static void test_records_are_converted_in_place_across_lines(void **state)
+/* As the drain converts: by the line in force while that holds, else by the clock, whose line is the next one in force. */
+static void test_a_line_converts_as_the_clock_does(void **state)
 {
 	struct world world = typical;
 	struct ada_clock *clock = world_clock(&world);
-	struct {
-		uint64_t counter, rest[3];
-	} records[1000];
-	uint64_t expected[1000];
+	uint64_t counters[1000], expected[1000], lines = 0;
 	struct walk seen = { 0 };
 
 	for (int i = 0; i < 1000; i++) {
@@ -199,20 +197,25 @@ static void test_records_are_converted_in_place_across_lines(void **state)
 		world_pass(&world, SECOND / 100);
 		if (i % 10 == 0)
 			ada_clock_calibrate(clock);
-		records[i].counter = (uint64_t)world.counter;
-		records[i].rest[0] = records[i].rest[1] = records[i].rest[2] = (uint64_t)i;
+		counters[i] = (uint64_t)world.counter;
 	}
 	/* Newest first among them, as when a quiet thread's chunk comes late. */
-	records[3].counter = records[999].counter;
+	counters[3] = counters[999];
 	for (int i = 0; i < 1000; i++)
-		expected[i] = ada_clock_ns(clock, records[i].counter);
-	ada_clock_convert(clock, records, 1000);
+		expected[i] = ada_clock_ns(clock, counters[i]);
 	for (int i = 0; i < 1000; i++) {
-		assert_int_equal(records[i].counter, expected[i]);
-		for (int word = 0; word < 3; word++)
-			assert_int_equal(records[i].rest[word], i);
+		struct ada_clock_line line = ada_clock_line(clock);
+
+		if (!ada_clock_line_holds(&line, counters[i])) {
+			assert_int_equal(ada_clock_ns(clock, counters[i]), expected[i]);
+			line = ada_clock_line(clock);
+			lines++;
+		}
+		assert_true(ada_clock_line_holds(&line, counters[i]));
+		assert_int_equal(ada_clock_line_ns(&line, counters[i]), expected[i]);
 	}
-	ada_clock_convert(clock, records, 0);
+	assert_in_range(lines, 2, 900);
+	ada_clock_converted(clock, counters[999]);
 	walk(&seen, &world, clock, SECOND / 100, 1);
 	ada_clock_close(clock);
 }
@@ -234,12 +237,10 @@ static void test_a_torn_record_does_not_drag_time_along(void **state)
 {
 	struct world world = typical;
 	struct ada_clock *clock = world_clock(&world);
-	struct {
-		uint64_t counter, rest[3];
-	} torn[2] = { { .counter = UINT64_MAX }, { .counter = 1ull << 62 } };
 	struct walk seen = { 0 };
 
-	ada_clock_convert(clock, torn, 2);
+	ada_clock_ns(clock, UINT64_MAX);
+	ada_clock_converted(clock, 1ull << 62);
 	for (int i = 0; i < 100; i++) {
 		walk(&seen, &world, clock, SECOND / 10, 2);
 		ada_clock_calibrate(clock);
@@ -359,7 +360,7 @@ int main(void)
 		cmocka_unit_test(test_rare_calibrations_converge),
 		cmocka_unit_test(test_what_was_said_is_never_contradicted),
 		cmocka_unit_test(test_lines_join_at_each_anchor),
-		cmocka_unit_test(test_records_are_converted_in_place_across_lines),
+		cmocka_unit_test(test_a_line_converts_as_the_clock_does),
 		cmocka_unit_test(test_counters_before_the_first_anchor),
 		cmocka_unit_test(test_a_torn_record_does_not_drag_time_along),
 		cmocka_unit_test(test_a_sleep_with_the_counter_stopped_steps_forward),

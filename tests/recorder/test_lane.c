@@ -180,6 +180,61 @@ static void a_gap_is_a_record(void **state)
 	ada_lane_free(&lane);
 }
 
+/* Among plain calls, which take a faster way: times that fall, losses, waits, kinds and depths that nobody knows, events without detail. */
+static void what_isnt_plain_is_converted(void **state)
+{
+	struct ada_lane_options options = { .clock = clock_used, .numbers_detail = true };
+	struct ada_lane lane = { .thread_id = 5 };
+	struct ada_error error = { "" };
+	struct ada_lane_detail detail = { .chunk = 0 };
+	struct ada_event events[64];
+	struct atf_message message;
+	struct atf_thread *thread;
+	uint64_t start = ada_clock_counter(), last_ns = 0;
+	uint64_t waited_ns = ada_clock_ns(clock_used, start + 1000018) - ada_clock_ns(clock_used, start);
+	uint32_t numbered = 0;
+	char path[96];
+
+	for (uint32_t i = 0; i < 64; i++)
+		events[i] = (struct ada_event){ .timestamp_ns = start + (i % 8 == 5 ? 0 : 1000 * i),
+						.function_id = 1000000 + i,
+						.thread_id = 99,
+						.event_kind = i == 9  ? ADA_EVENT_LOST :
+							      i == 18 ? ADA_EVENT_RECORDER :
+							      i == 27 ? 4711 :
+							      i % 2   ? ADA_EVENT_RETURN :
+									ADA_EVENT_CALL,
+						.call_depth = i * ADA_EVENT_DEPTH_UNIT,
+						.detail_seq = i % 3 ? 0 : ADA_NO_DETAIL };
+	assert_int_equal(ada_lane_append(&lane, &options, directory, 0, events, 64, detail, &error), 0);
+	assert_int_equal(lane.raised.count, 8);
+	assert_int_equal(lane.gaps, 1);
+	assert_int_equal(lane.lost, 1000009);
+	assert_int_equal(lane.told_lost, 1000009);
+	assert_int_equal(lane.captured, 42);
+	assert_int_equal(ada_lane_close(&lane, &options, directory, &error), 0);
+	snprintf(path, sizeof path, "%s/thread_0", directory);
+	assert_int_equal(atf_thread_open(&thread, path, &message), 0);
+	assert_int_equal(atf_thread_count(thread), 64);
+	for (uint32_t i = 0; i < 64; i++) {
+		const struct ada_event *event = atf_thread_get(thread, i);
+		uint64_t ns = ada_clock_ns(clock_used, events[i].timestamp_ns);
+
+		assert_int_equal(event->timestamp_ns, ns > last_ns ? ns : last_ns);
+		assert_int_equal(event->thread_id, 5);
+		assert_int_equal(event->event_kind, events[i].event_kind);
+		assert_int_equal(event->call_depth, i);
+		assert_int_equal(event->detail_seq, i % 3 ? numbered++ : ADA_NO_DETAIL);
+		if (i == 18) /* ticks became ns, rounded elsewhere */
+			assert_in_range(event->function_id, waited_ns - 1, waited_ns + 1);
+		else
+			assert_int_equal(event->function_id, 1000000 + i);
+		last_ns = event->timestamp_ns;
+	}
+	atf_thread_close(thread);
+	ada_lane_free(&lane);
+}
+
 /* 4096 bytes hold the header and 126 events: these count, and no more. */
 static void a_full_disk_counts_what_is_there(void **state)
 {
@@ -297,6 +352,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(packed_from_the_second_segment, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(packed_and_given_up, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_gap_is_a_record, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_isnt_plain_is_converted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lanes_share_descriptors, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_full_disk_counts_what_is_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_segment_that_cant_begin_is_none, set_up, tear_down),

@@ -1,6 +1,5 @@
 #include "recorder/index/lane.h"
 #include <errno.h>
-#include <string.h>
 #include "recorder/index/arena.h"
 #include "recorder/index/lane_file.h"
 #include "recorder/index/ledger.h"
@@ -65,15 +64,6 @@ static void raise(struct ada_lane *lane, struct ada_event *event, uint64_t seq, 
 		ada_array_push(&lane->raised, (struct ada_lane_raised){ seq, lane->last_ns });
 }
 
-/* As in the file, but for time and detail (record.h). */
-static void from_ring(const struct ada_lane *lane, struct ada_event *events, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		events[i].thread_id = lane->thread_id;
-		events[i].call_depth /= ADA_EVENT_DEPTH_UNIT;
-	}
-}
-
 /* Of a stretch of the counter, by the clock's present slope. */
 static uint64_t ns_of_ticks(const struct ada_clock *clock, uint64_t ticks)
 {
@@ -83,38 +73,90 @@ static uint64_t ns_of_ticks(const struct ada_clock *clock, uint64_t ticks)
 	return (uint64_t)((double)ticks * anchors[count - 1].ns_per_tick);
 }
 
-/* `detail`: the chunk that goes with them, or ADA_NONE. */
-static int commit(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_event *events,
-		  size_t count, uint32_t detail, struct ada_error *error)
+/* Events of a commit, as far as they are in their place. */
+struct batch {
+	struct ada_event *to;
+	const struct ada_event *from;
+	size_t count, done;
+	bool detail; /* its events' records are numbered */
+	uint64_t captured, gaps, lost;
+};
+
+/* Copies calls and ends from the ring as the file has them, up to the first event that is anything else, or whose time falls, or isn't on the
+ * clock's line. Hot: each field is read once, for the agent may write there meanwhile. */
+static void convert_plain(struct ada_lane *lane, struct ada_clock *clock, struct batch *batch)
 {
-	uint64_t gaps = 0, lost = 0, captured = lane->captured;
+	const struct ada_clock_line line = ada_clock_line(clock);
+	const uint32_t thread_id = lane->thread_id, none = batch->detail ? 0 : ADA_NO_DETAIL;
+	uint64_t last_ns = lane->last_ns, newest = 0, captured = batch->captured;
+	size_t i = batch->done;
+
+	for (; i < batch->count; i++) {
+		const struct ada_event *from = &batch->from[i];
+		uint64_t counter = __atomic_load_n(&from->timestamp_ns, __ATOMIC_RELAXED);
+		uint32_t kind = __atomic_load_n(&from->event_kind, __ATOMIC_RELAXED);
+		uint32_t detail = __atomic_load_n(&from->detail_seq, __ATOMIC_RELAXED) | none;
+		uint64_t ns = ada_clock_line_ns(&line, counter);
+
+		if (kind - ADA_EVENT_CALL > ADA_EVENT_EXCEPTION - ADA_EVENT_CALL || ns < last_ns || !ada_clock_line_holds(&line, counter))
+			break;
+		last_ns = ns;
+		newest = counter > newest ? counter : newest;
+		batch->to[i] = (struct ada_event){ .timestamp_ns = ns,
+						   .function_id = from->function_id,
+						   .thread_id = thread_id,
+						   .event_kind = kind,
+						   .call_depth = from->call_depth / ADA_EVENT_DEPTH_UNIT,
+						   .detail_seq = detail == ADA_NO_DETAIL ? detail : (uint32_t)captured };
+		captured += detail != ADA_NO_DETAIL;
+	}
+	ada_clock_converted(clock, newest);
+	lane->last_ns = last_ns;
+	batch->captured = captured;
+	batch->done = i;
+}
+
+/* The next event, whatever it is. */
+static void convert_any(struct ada_lane *lane, const struct ada_lane_options *options, struct batch *batch)
+{
+	struct ada_event event = batch->from[batch->done];
+
+	event.thread_id = lane->thread_id;
+	event.call_depth /= ADA_EVENT_DEPTH_UNIT;
+	event.timestamp_ns = ada_clock_ns(options->clock, event.timestamp_ns);
+	if (event.timestamp_ns < lane->last_ns)
+		raise(lane, &event, lane->next_seq + batch->done, batch->detail);
+	if (event.event_kind == ADA_EVENT_LOST && options->details && !options->circular)
+		options->listener->lost(options->details, lane->last_ns, lane->ends ? UINT64_MAX : event.timestamp_ns, event.function_id);
+	lane->last_ns = event.timestamp_ns;
+	if (event.event_kind == ADA_EVENT_RECORDER)
+		event.function_id = ns_of_ticks(options->clock, event.function_id);
+	event.detail_seq = !batch->detail || event.detail_seq == ADA_NO_DETAIL ? ADA_NO_DETAIL : (uint32_t)batch->captured++;
+	if (event.event_kind == ADA_EVENT_LOST) {
+		batch->gaps++;
+		batch->lost += event.function_id;
+	}
+	batch->to[batch->done++] = event;
+}
+
+/* Puts events of the ring into their place in the file. `detail`: the chunk that goes with them, or ADA_NONE. */
+static int commit(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_event *place,
+		  const struct ada_event *events, size_t count, uint32_t detail, struct ada_error *error)
+{
+	struct batch batch = { .to = place, .from = events, .count = count, .detail = detail != ADA_NONE, .captured = lane->captured };
 	int status;
 
-	ada_clock_convert(options->clock, events, count);
-	for (size_t i = 0; i < count; i++) {
-		if (__builtin_expect(events[i].timestamp_ns < lane->last_ns, 0))
-			raise(lane, &events[i], lane->next_seq + i, detail != ADA_NONE);
-		if (__builtin_expect(events[i].event_kind == ADA_EVENT_LOST, 0) && options->details && !options->circular)
-			options->listener->lost(options->details, lane->last_ns, lane->ends ? UINT64_MAX : events[i].timestamp_ns,
-						events[i].function_id);
-		lane->last_ns = events[i].timestamp_ns;
-		if (__builtin_expect(events[i].event_kind == ADA_EVENT_RECORDER, 0))
-			events[i].function_id = ns_of_ticks(options->clock, events[i].function_id);
-		events[i].detail_seq = detail == ADA_NONE || events[i].detail_seq == ADA_NO_DETAIL ? ADA_NO_DETAIL : (uint32_t)captured++;
-		if (__builtin_expect(events[i].event_kind == ADA_EVENT_LOST, 0)) {
-			gaps++;
-			lost += events[i].function_id;
-		}
-	}
-	status = ada_lane_file_commit(lane, options, events, count);
+	for (convert_plain(lane, options->clock, &batch); batch.done < count; convert_plain(lane, options->clock, &batch))
+		convert_any(lane, options, &batch);
+	status = ada_lane_file_commit(lane, options, place, count);
 	if (status)
 		return ada_lane_told(status, lane, directory, error);
 	if (options->ledger)
-		ada_ledger_take(options->ledger, events, count);
-	lane->captured = captured;
-	lane->gaps += gaps;
-	lane->segment_gaps += gaps;
-	lane->lost += lost;
+		ada_ledger_take(options->ledger, place, count);
+	lane->captured = batch.captured;
+	lane->gaps += batch.gaps;
+	lane->segment_gaps += batch.gaps;
+	lane->lost += batch.lost;
 	lane->events += count;
 	lane->segments.items[lane->segments.count - 1] += count;
 	lane->unflushed = true;
@@ -130,10 +172,9 @@ int ada_lane_mark_lost(struct ada_lane *lane, const struct ada_lane_options *opt
 
 	if (status)
 		return status;
-	*place = (struct ada_event){
-		.timestamp_ns = counter, .function_id = count, .thread_id = lane->thread_id, .event_kind = ADA_EVENT_LOST
-	};
-	return commit(lane, options, directory, place, 1, ADA_NONE, error);
+	return commit(lane, options, directory, place,
+		      &(struct ada_event){ .timestamp_ns = counter, .function_id = count, .event_kind = ADA_EVENT_LOST }, 1, ADA_NONE,
+		      error);
 }
 
 /* The events between next_seq and seq are missing: readers must see that at this very place. */
@@ -195,8 +236,6 @@ int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *option
 		status = ada_lane_file_reserve(lane, options, directory, count, &place, &room, error);
 		if (status)
 			break;
-		memcpy(place, events, room * sizeof *events);
-		from_ring(lane, place, room);
 		where = (struct ada_details_place){ .thread = lane->id,
 						    .detail_chunk = detail.chunk,
 						    .seq = seq,
@@ -207,7 +246,7 @@ int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *option
 						    .detail_seq = lane->captured,
 						    .first_counter = events->timestamp_ns,
 						    .last_counter = events[room - 1].timestamp_ns };
-		status = commit(lane, options, directory, place, room, detail.chunk, error);
+		status = commit(lane, options, directory, place, events, room, detail.chunk, error);
 		if (status)
 			break;
 		note_stretch(lane, seq, where.segment, where.index_seq);
