@@ -42,7 +42,7 @@ static void check_rule(const struct ada_trigger *trigger)
 	}
 	for (size_t i = 0; i < sizeof mangled / sizeof *mangled; i++) {
 		ada_names_open(&names, mangled[i], NULL);
-		ada_trigger_matches(trigger, &names);
+		ada_trigger_sides(trigger, &names);
 		ada_names_close(&names);
 	}
 }

@@ -8,6 +8,7 @@
  *                  | table 1           |
  *                  | states            |  one struct ada_rule_state a slot: outlives the tables
  *                  | samples           |  ADA_SAMPLE_BYTES a slot: what p99, rate and new-caller remember
+ *                  | spans             |  ADA_SPAN_BYTES a slot: what has begun and not ended (abi/span.h)
  *                  +-------------------+
  *
  * Functions have dense numbers from 1 on: function_base of their module (given with its plan) + symbolIndex. Number 0 stands for
@@ -31,6 +32,8 @@
 #define ADA_FUNCTIONS_MAX (1u << 21) /* with a dense number, in one process; no trigger can name the rest */
 #define ADA_CLASSES_MAX 65536u
 #define ADA_SAMPLE_BYTES 8192u
+#define ADA_SPAN_BYTES (256u << 10)
+#define ADA_SPANS_A_BUCKET 8u
 #define ADA_MARKS 4096u /* places of the ring */
 
 enum ada_policy_flag {			      /* a byte a function */
@@ -56,6 +59,8 @@ enum ada_rule_kind {
 	ADA_RULE_DEPTH,	     /* CALL at a depth > operand; without function (ADA_RULE_GLOBAL): the first one above */
 	ADA_RULE_NEW_CALLER, /* CALL from a return address not seen before */
 	ADA_RULE_CPU,	     /* RETURN: the call's own thread's CPU time, in ns, op operand */
+	ADA_RULE_SPAN,	     /* CALL that ends what a call with an equal argument began: ticks in between op operand */
+	ADA_RULE_SPAN_BEGIN, /* CALL that begins it: the second slot of such a rule. Marks nothing */
 	ADA_RULE_EXCEPTION,  /* CALL of a function that throws; `name`: glob of the type's name, "" all */
 	/* Rules that name no function: the recorder marks for them; for CRASH and SIGNAL the agent's handlers do */
 	ADA_RULE_CPU_SHARE,
@@ -91,7 +96,7 @@ struct ada_rule {	/* 256 bytes */
 	uint32_t incarnation;
 	uint8_t op, type; /* enum ada_rule_op, enum ada_value_type */
 	uint8_t argument;
-	uint8_t zero;
+	uint8_t span; /* SPAN_BEGIN: the slot of its SPAN, whose table and incarnation it has */
 	union {
 		int64_t i;
 		uint64_t u;
@@ -167,10 +172,20 @@ struct ada_rule_state { /* 128 bytes */
 	uint8_t reserved[48];
 };
 static_assert(sizeof(struct ada_rule_state) == 128, "rule state");
-#define ADA_POLICY_STATES (2u * ADA_POLICY_TABLE_BYTES)		      /* struct ada_rule_state[ADA_RULES_MAX] */
-#define ADA_POLICY_SAMPLES (ADA_POLICY_STATES + ADA_RULES_MAX * 128u) /* pages of a slot exist for kinds that need them */
-#define ADA_POLICY_BYTES (ADA_POLICY_SAMPLES + ADA_RULES_MAX * ADA_SAMPLE_BYTES)
+#define ADA_POLICY_STATES (2u * ADA_POLICY_TABLE_BYTES)				 /* struct ada_rule_state[ADA_RULES_MAX] */
+#define ADA_POLICY_SAMPLES (ADA_POLICY_STATES + ADA_RULES_MAX * 128u)		 /* pages of a slot exist for kinds that need them */
+#define ADA_POLICY_SPANS (ADA_POLICY_SAMPLES + ADA_RULES_MAX * ADA_SAMPLE_BYTES) /* likewise */
+#define ADA_POLICY_BYTES (ADA_POLICY_SPANS + ADA_RULES_MAX * ADA_SPAN_BYTES)
 static_assert(ADA_POLICY_SAMPLES % 4096 == 0 && ADA_POLICY_BYTES % 4096 == 0, "pages");
+
+/* What has begun: abi/span.h. */
+struct ada_begun {
+	uint64_t counter; /* of the call that began it (atomic) */
+	uint64_t key;
+	uint32_t thread, incarnation;
+	uint64_t reserved;
+};
+static_assert(sizeof(struct ada_begun) == 32, "span");
 
 static inline struct ada_rule_state *ada_policy_state(void *area, uint32_t slot)
 {
@@ -196,7 +211,10 @@ struct ada_mark {	  /* 128 bytes */
 	/* What the mark pinned, in counters. pin_end is UINT64_MAX while a post-roll in events goes on. The agent lowers pin_end when the
 	 * marked thread begins its next chunk behind the last of these events, the recorder when it has closed the window (atomic). */
 	uint64_t pin_start, pin_end;
-	uint8_t reserved[24];
+	/* Of ADA_RULE_SPAN: what was equal, and the call that began. begin_counter 0: none of its rules is of that kind */
+	uint64_t key, begin_counter;
+	uint32_t begin_thread;
+	uint8_t reserved[4];
 };
 static_assert(sizeof(struct ada_mark) == 128, "mark");
 

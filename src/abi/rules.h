@@ -14,6 +14,7 @@
  *   rate         N <= 1024: counters of the last N calls: the Nth before this one within `per` means more than N
  *                else buckets of per / 500: number in the high half, calls in the low  exceeding = calls of the older ones
  *   new-caller   open addressing, 0 = free                                          samples = callers held
+ *   span         abi/span.h
  */
 #ifndef ADA_ABI_RULES_H
 #define ADA_ABI_RULES_H
@@ -21,6 +22,7 @@
 #include "abi/atomic.h"
 #include "abi/policy.h"
 #include "abi/record.h"
+#include "abi/span.h"
 
 #define ADA_SAMPLE_WORDS (ADA_SAMPLE_BYTES / 8)
 #define ADA_RATE_BUCKETS 512u /* in the ring; of them make the window: */
@@ -149,6 +151,8 @@ ADA_RULE_PART bool ada_rule_fits_call(const struct ada_rule *rule, const struct 
 		return rule->flags & ADA_RULE_GLOBAL ? event->depth == rule->operand.u + 1 : event->depth > rule->operand.u;
 	case ADA_RULE_NEW_CALLER: *value = event->caller; return event->caller;
 	case ADA_RULE_CPU: /* no match yet: the call's beginning */ ask(context, rule, value); return false;
+	case ADA_RULE_SPAN: /* the key: ada_rule_spans has the rest */
+	case ADA_RULE_SPAN_BEGIN: return ask(context, rule, value);
 	case ADA_RULE_EXCEPTION: return ask(context, rule, value);
 	}
 	return false;
@@ -348,6 +352,39 @@ static inline bool ada_rule_pass(struct ada_rule_state *state, const struct ada_
 	__atomic_fetch_add(&state->marks, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&state->last_counter, counter, __ATOMIC_RELAXED);
 	return true;
+}
+
+/* The argument as its type has it, so that an int of one function equals a long of another. */
+static inline uint64_t ada_rule_key(const struct ada_rule *rule, uint64_t raw)
+{
+	switch ((enum ada_value_type)rule->type) {
+	case ADA_VALUE_I32: return (uint64_t)(int32_t)raw;
+	case ADA_VALUE_I16: return (uint64_t)(int16_t)raw;
+	case ADA_VALUE_I8: return (uint64_t)(int8_t)raw;
+	case ADA_VALUE_U32: return (uint32_t)raw;
+	case ADA_VALUE_U16: return (uint16_t)raw;
+	case ADA_VALUE_U8: return (uint8_t)raw;
+	default: return raw;
+	}
+}
+
+/* For a rule of spans, an event with this key, of this thread. True: it ended one that took as long as the rule says; *span is where that
+ * began. False for all that begins. `state` and `table`: of the slot that ends. */
+static inline bool ada_rule_spans(struct ada_rule_state *state, uint64_t *table, const struct ada_rule *rule,
+				  const struct ada_rule_event *event, uint64_t key, uint32_t thread, struct ada_begun *span)
+{
+	*span = (struct ada_begun){ .key = ada_rule_key(rule, key), .thread = thread, .incarnation = rule->incarnation };
+	if (__atomic_load_n(&state->incarnation, __ATOMIC_ACQUIRE) != rule->incarnation)
+		return false;
+	if (rule->kind == ADA_RULE_SPAN_BEGIN) {
+		span->counter = event->counter;
+		if (!ada_span_begin(table, span))
+			ada_rule_overlook(state);
+		return false;
+	}
+	if (!ada_span_end(table, span) || event->counter < span->counter)
+		return false;
+	return ada_unsigned_fits(event->counter - span->counter, (enum ada_rule_op)rule->op, rule->operand.u);
 }
 
 /* The event fits. `samples`: the rule's ADA_SAMPLE_BYTES, of a kind that needs them. */

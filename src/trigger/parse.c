@@ -30,7 +30,7 @@ static const struct kind kinds[] = {
 	{ "symbol", ADA_RULE_SYMBOL, NAMES, 0, CALLS, "symbol=malloc,free" },
 	{ "return", ADA_RULE_RETURN, NAMED, OPS_ALL, CALLS | ADA_OPTION_TYPE | ADA_OPTION_REAL, "return=open<0" },
 	{ "arg", ADA_RULE_ARG, NAMED, OPS_ALL, CALLS | ADA_OPTION_TYPE, "arg=read:3>1048576" },
-	{ "latency", ADA_RULE_LATENCY, NAMED, OPS_ORDER, CALLS, "latency=function:F>50ms" },
+	{ "latency", ADA_RULE_LATENCY, NAMED, OPS_ORDER, CALLS | ADA_OPTION_TYPE, "latency=function:F>50ms" },
 	{ "rate", ADA_RULE_RATE, NAMED, OPS_ABOVE, CALLS, "rate=function:F>1000/s" },
 	{ "depth", ADA_RULE_DEPTH, NAMED | BARE, OPS_ABOVE, CALLS, "depth>200" },
 	{ "new-caller", ADA_RULE_NEW_CALLER, NAMES, 0, CALLS, "new-caller=F" },
@@ -246,21 +246,6 @@ static int read_value(const struct ada_parser *parser, struct ada_span span, boo
 	}
 }
 
-/* arg=F:3 : the number leaves the names. */
-static int read_argument(const struct ada_parser *parser, struct ada_span *names)
-{
-	const char *colon = memrchr(names->at, ':', (size_t)(names->end - names->at));
-	uint64_t number;
-	int status;
-
-	if (!colon || colon + 1 == names->end || !isdigit((unsigned char)colon[1]))
-		return ada_parse_fail(parser, names->end, "which argument? write it like arg=read:3>1048576");
-	status = ada_parse_whole(parser, ada_span_trim((struct ada_span){ colon + 1, names->end }), 1, 6, &number);
-	parser->trigger->argument = status ? 0 : (int)number;
-	names->end = colon;
-	return status;
-}
-
 static int read_comparison(const struct ada_parser *parser, const struct kind *kind, struct ada_head *head, bool named)
 {
 	struct ada_trigger *trigger = parser->trigger;
@@ -275,10 +260,8 @@ static int read_comparison(const struct ada_parser *parser, const struct kind *k
 	if (!(ops & 1u << trigger->op))
 		return ada_parse_fail(parser, head->op.at, "%s takes no %.*s, but %s", kind->name, ADA_SPAN(head->op),
 				      ops == OPS_ABOVE ? "> and >=" : ">, >=, < and <=");
-	if (named && trigger->kind == ADA_RULE_ARG)
-		status = read_argument(parser, &head->names);
-	if (!status && named)
-		status = ada_parse_names(parser, head->names, true);
+	if (named)
+		status = ada_parse_subject(parser, head);
 	if (!status && !named && head->names.at != head->names.end)
 		status = ada_parse_fail(parser, head->names.at, "\"%.*s\" isn't expected: write it like %s", ADA_SPAN(head->names),
 					kind->example);

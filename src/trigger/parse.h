@@ -1,4 +1,4 @@
-/* What the parts of the grammar share: parse.c (kinds), names.c, number.c, signals.c, options.c. */
+/* What the parts of the grammar share: parse.c (kinds), names.c, subject.c, number.c, signals.c, options.c. */
 #ifndef ADA_TRIGGER_PARSE_H
 #define ADA_TRIGGER_PARSE_H
 #include "trigger/trigger.h"
@@ -37,6 +37,9 @@ struct ada_nearest *ada_parse_nearest(struct ada_span span); /* to what stands t
 int ada_parse_head(const struct ada_parser *parser, const char *at, struct ada_head *head);
 /* a,b,'c',re:X into trigger->patterns. `compares`: a comparison follows, so "<" and ">" are no mistake. */
 int ada_parse_names(const struct ada_parser *parser, struct ada_span span, bool compares);
+
+/* subject.c. What stands before a comparison: names, with the numbers of arguments that the kind compares. */
+int ada_parse_subject(const struct ada_parser *parser, const struct ada_head *head);
 
 /* number.c. Each takes the whole span. */
 int ada_parse_integer(const struct ada_parser *parser, struct ada_span span, int64_t *value, bool *negative);

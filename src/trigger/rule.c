@@ -13,12 +13,14 @@ bool ada_trigger_may_match(const struct ada_trigger *trigger, const char *mangle
 	return false;
 }
 
-bool ada_trigger_matches(const struct ada_trigger *trigger, const struct ada_names *names)
+unsigned ada_trigger_sides(const struct ada_trigger *trigger, const struct ada_names *names)
 {
+	unsigned sides = 0;
+
 	for (size_t i = 0; i < trigger->patterns.count; i++)
 		if (ada_pattern_matches(&trigger->patterns.items[i], names))
-			return true;
-	return false;
+			sides |= ada_trigger_side_of(trigger, i);
+	return sides;
 }
 
 int ada_trigger_flags(const struct ada_trigger *trigger)
@@ -28,6 +30,7 @@ int ada_trigger_flags(const struct ada_trigger *trigger)
 	case ADA_RULE_ARG:
 	case ADA_RULE_RATE:
 	case ADA_RULE_NEW_CALLER:
+	case ADA_RULE_SPAN:
 	case ADA_RULE_EXCEPTION: return ADA_POLICY_CALL;
 	case ADA_RULE_RETURN:
 	case ADA_RULE_LATENCY:
@@ -103,7 +106,7 @@ static void set_operand(const struct ada_trigger *trigger, double ticks_per_ns, 
 void ada_trigger_rule(const struct ada_trigger *trigger, double ticks_per_ns, const struct ada_rolls *rolls, enum ada_value_type type,
 		      struct ada_rule *rule)
 {
-	bool compares = trigger->kind == ADA_RULE_RETURN || trigger->kind == ADA_RULE_ARG;
+	bool typed = trigger->kind == ADA_RULE_RETURN || trigger->kind == ADA_RULE_ARG || trigger->kind == ADA_RULE_SPAN;
 	struct ada_rolls own = *rolls;
 
 	*rule = (struct ada_rule){ .kind = trigger->kind,
@@ -118,7 +121,7 @@ void ada_trigger_rule(const struct ada_trigger *trigger, double ticks_per_ns, co
 				   .limit_ticks = to_ticks(trigger->limit_ns, ticks_per_ns),
 				   .signals = trigger->signals };
 	rule->flags = ADA_RULE_ENABLED | (trigger->patterns.count ? 0 : ADA_RULE_GLOBAL);
-	if (compares)
+	if (typed)
 		rule->type = trigger->type_given ? trigger->type : type;
 	set_operand(trigger, ticks_per_ns, rule);
 	if (trigger->pre_given) {
@@ -134,6 +137,17 @@ void ada_trigger_rule(const struct ada_trigger *trigger, double ticks_per_ns, co
 	rule->post_ticks = to_ticks(own.post_ns, ticks_per_ns);
 	rule->post_events = own.post_events;
 	memcpy(rule->name, trigger->exception, sizeof rule->name);
+}
+
+void ada_trigger_begin_rule(const struct ada_trigger *trigger, const struct ada_rule *ends, enum ada_value_type type, uint32_t slot,
+			    struct ada_rule *rule)
+{
+	*rule = (struct ada_rule){ .kind = ADA_RULE_SPAN_BEGIN,
+				   .flags = ends->flags,
+				   .incarnation = ends->incarnation,
+				   .type = trigger->type_given ? trigger->type : type,
+				   .argument = (uint8_t)trigger->begin_argument,
+				   .span = (uint8_t)slot };
 }
 
 uint64_t ada_trigger_left_ns(const struct ada_trigger *trigger, uint64_t wall_ns)

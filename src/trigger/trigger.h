@@ -18,6 +18,7 @@ struct ada_trigger {
 	char *pattern_text; /* what follows KIND=, without options; "" where there is nothing */
 	enum ada_rule_kind kind;
 	ADA_ARRAY(struct ada_pattern) patterns; /* of functions; empty: names none */
+	size_t begins;				/* SPAN: so many of them, the first, name what begins; the others what ends */
 	enum ada_rule_op op;
 	enum {
 		ADA_TRIGGER_NO_VALUE,
@@ -32,7 +33,8 @@ struct ada_trigger {
 	bool negative;	     /* INTEGER: written with "-" (0xffffffffffffffff is not, though integer is -1) */
 	double real;	     /* REAL, SHARE: 0.9 is 90 %; of CPU time 1 is one CPU's, so up to ADA_TRIGGER_CPUS_MAX */
 	uint64_t per_ns;     /* RATE */
-	int argument;	     /* arg=F:N: 1 to 6 */
+	int argument;	     /* arg=F:N: 1 to 6; SPAN: of what ends */
+	int begin_argument;  /* SPAN: of what begins */
 	uint32_t percentile; /* per 100,000 */
 	bool type_given;     /* @long, @ptr, @int, @double, ... */
 	enum ada_value_type type;
@@ -62,7 +64,13 @@ void ada_trigger_lines_free(struct ada_trigger_lines *lines);
 
 /* Any of the patterns fits the name: as it is in the file, demangled, or demangled without its parameters. */
 bool ada_trigger_may_match(const struct ada_trigger *trigger, const char *mangled); /* ada_pattern_may_match */
-bool ada_trigger_matches(const struct ada_trigger *trigger, const struct ada_names *names);
+/* Which of its names mean the function; 0: none. Only a SPAN has any of what begins; those of all others count as of what ends. */
+enum ada_trigger_side { ADA_TRIGGER_BEGINS = 1, ADA_TRIGGER_ENDS = 2 };
+unsigned ada_trigger_sides(const struct ada_trigger *trigger, const struct ada_names *names);
+static inline enum ada_trigger_side ada_trigger_side_of(const struct ada_trigger *trigger, size_t pattern)
+{
+	return pattern < trigger->begins ? ADA_TRIGGER_BEGINS : ADA_TRIGGER_ENDS;
+}
 /* ADA_POLICY_CALL, ADA_POLICY_RETURN or both: which events of the functions that the trigger names have to be judged; 0: it names
  * none. */
 int ada_trigger_flags(const struct ada_trigger *trigger);
@@ -72,6 +80,9 @@ struct ada_rolls {
 };
 void ada_trigger_rule(const struct ada_trigger *trigger, double ticks_per_ns, const struct ada_rolls *rolls, enum ada_value_type type,
 		      struct ada_rule *rule);
+/* From a SPAN's form, which is of what ends, to that of what begins. `slot`: of the former. */
+void ada_trigger_begin_rule(const struct ada_trigger *trigger, const struct ada_rule *ends, enum ada_value_type type, uint32_t slot,
+			    struct ada_rule *rule);
 /* time=: how long the interval lasts from now on; 0: now is outside. */
 uint64_t ada_trigger_left_ns(const struct ada_trigger *trigger, uint64_t wall_ns);
 /* How the result (argument 0) or an integer argument of a function is to be read: DWARF type, else the table of libc's

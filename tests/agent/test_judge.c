@@ -318,6 +318,103 @@ static void signals_mark(void **state)
 	assert_int_equal(marks()[2].thread, ADA_NONE);
 }
 
+/* Slot 4 ends by the second argument, an int; slot 6 begins by the first, a long. BEGINS and BOTH are functions beside FUNCTION. */
+#define BEGINS (FUNCTION + 2)
+#define BOTH (FUNCTION + 3)
+#define SPAN 4
+
+static void span_put(enum ada_rule_op op, uint64_t ticks)
+{
+	struct ada_rule *ends = rule_put(SPAN, ADA_RULE_SPAN), *begins = rule_put(SPAN + 2, ADA_RULE_SPAN_BEGIN);
+	uint16_t *classes = (uint16_t *)((char *)table(0) + ADA_POLICY_CLASSES);
+	uint64_t *masks = (uint64_t *)((char *)table(0) + ADA_POLICY_MASKS);
+
+	ends->op = op;
+	ends->operand.u = ticks;
+	ends->type = ADA_VALUE_I32;
+	ends->argument = 2;
+	begins->type = ADA_VALUE_I64;
+	begins->argument = 1;
+	begins->span = SPAN;
+	masks[3] = 1ull << SPAN;
+	masks[4] = 1ull << (SPAN + 2);
+	masks[5] = masks[3] | masks[4];
+	classes[BEGINS] = 4;
+	classes[BOTH] = 5;
+}
+
+static bool span_marks(uint32_t function, uint64_t key, uint64_t counter, uint32_t thread)
+{
+	struct ada_judged event = call_at(counter);
+
+	registers.rdi = function == FUNCTION ? ~0ull : key;
+	registers.rsi = function == BEGINS ? ~0ull : key;
+	event.number = function;
+	event.thread = thread;
+	return marks_for(&event);
+}
+
+static void spans_go_from_call_to_call(void **state)
+{
+	span_put(ADA_OP_GT, 1000);
+	assert_false(span_marks(BEGINS, (uint64_t)-5, 10000, 1));
+	assert_false(span_marks(BEGINS, 7, 10100, 2));
+	assert_false(span_marks(FUNCTION, 6, 19000, 3));		/* never begun */
+	assert_true(span_marks(FUNCTION, 0xdeadfffffffbull, 11001, 3)); /* as an int it is -5 */
+	assert_int_equal(marks()[0].rules, 1 << SPAN);
+	assert_int_equal(marks()[0].value, 1001);
+	assert_true(marks()[0].key == (uint64_t)-5);
+	assert_int_equal(marks()[0].begin_counter, 10000);
+	assert_int_equal(marks()[0].begin_thread, 1);
+	assert_int_equal(marks()[0].thread, 3);
+	assert_false(span_marks(FUNCTION, 0xdeadfffffffbull, 12000, 3)); /* it ended */
+	assert_false(span_marks(FUNCTION, 7, 11100, 3));		 /* took 1,000 */
+	assert_false(span_marks(BEGINS, 7, 20000, 1));
+	assert_false(span_marks(BEGINS, 7, 20500, 2)); /* anew: counts from here */
+	assert_false(span_marks(FUNCTION, 7, 21500, 3));
+	assert_false(span_marks(BEGINS, 8, 30000, 1));
+	assert_false(span_marks(FUNCTION, 8, 29000, 3)); /* clocks that differ: no time */
+	assert_int_equal(ada_policy_state(policy(), SPAN)->matches, 1);
+	assert_int_equal(ada_policy_state(policy(), SPAN)->overlooked, 0);
+}
+
+/* One function that ends a span and begins the next: from call to call of the same key. */
+static void spans_of_one_function(void **state)
+{
+	span_put(ADA_OP_GE, 100);
+	assert_false(span_marks(BOTH, 1, 1000, 1));
+	assert_true(span_marks(BOTH, 1, 1100, 1));
+	assert_false(span_marks(BOTH, 2, 1150, 1));
+	assert_false(span_marks(BOTH, 1, 1199, 1));
+	assert_true(span_marks(BOTH, 1, 1299, 1));
+	assert_int_equal(marks()[1].begin_counter, 1199);
+}
+
+/* More than there is room for: the oldest give way, each is counted, and what ends is never timed wrongly. */
+static void spans_that_have_no_room_are_counted(void **state)
+{
+	const uint64_t keys = 3 * ADA_SPAN_BYTES / sizeof(struct ada_begun);
+	uint64_t found = 0;
+
+	span_put(ADA_OP_GT, 0);
+	for (uint64_t key = 0; key < keys; key++)
+		assert_false(span_marks(BEGINS, key, 1000 + key, 1));
+	for (uint64_t key = 0; key < keys; key++) {
+		shm->marks.tail = shm->marks.head;
+		if (!span_marks(FUNCTION, key, 1000000 + key, 2))
+			continue;
+		assert_int_equal(marks()[(shm->marks.head - 1) % ADA_MARKS].value, 1000000 - 1000);
+		found++;
+	}
+	assert_int_equal(found + ada_policy_state(policy(), SPAN)->overlooked, keys);
+	assert_true(found > keys / 4);
+	table(0)->rules[SPAN].incarnation = table(0)->rules[SPAN + 2]
+						    .incarnation = 2; /* another rule: what began under the first is not its */
+	assert_false(span_marks(BEGINS, 5, 2000000, 1));
+	ada_policy_state(policy(), SPAN)->incarnation = 2;
+	assert_false(span_marks(FUNCTION, 5, 2000001, 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { TEST(calls_of_named_functions_mark),
@@ -330,7 +427,10 @@ int main(void)
 					    TEST(depth_marks),
 					    TEST(cpu_time_is_the_threads_own),
 					    TEST(exceptions_are_known_by_type),
-					    TEST(signals_mark) };
+					    TEST(signals_mark),
+					    TEST(spans_go_from_call_to_call),
+					    TEST(spans_of_one_function),
+					    TEST(spans_that_have_no_room_are_counted) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

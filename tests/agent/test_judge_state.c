@@ -294,6 +294,46 @@ static void the_pin_only_grows(void **state)
 	assert_int_equal(shm->detail.pin.end, 8 << 20);
 }
 
+#define SPAN_KEYS 3000
+
+/* Begins and ends its own keys, with those of the others in the same buckets: each is timed by its own beginning. */
+static void *span_often(void *number)
+{
+	struct ada_registers own = { 0 };
+	struct ada_judged event = call_at(1);
+
+	event.thread = (uint32_t)(uint64_t)number;
+	event.registers = &own;
+	for (uint64_t i = 0; i < 10 * SPAN_KEYS; i++) {
+		own.rdi = i % SPAN_KEYS * THREADS + (uint64_t)number;
+		event.number = i / SPAN_KEYS % 2 ? FUNCTION : FUNCTION + 2;
+		event.counter = 1000 + i;
+		ada_judge(&event);
+	}
+	return NULL;
+}
+
+static void spans_are_whole_under_threads(void **state)
+{
+	struct ada_rule *ends = rule_put(1, ADA_RULE_SPAN), *begins = rule_put(2, ADA_RULE_SPAN_BEGIN);
+	uint64_t *masks = (uint64_t *)((char *)table(0) + ADA_POLICY_MASKS);
+
+	ends->op = ADA_OP_EQ;
+	ends->operand.u = SPAN_KEYS;
+	ends->argument = begins->argument = 1;
+	begins->span = 1;
+	masks[3] = 1ull << 1;
+	masks[4] = 1ull << 2;
+	((uint16_t *)((char *)table(0) + ADA_POLICY_CLASSES))[FUNCTION + 2] = 4;
+	on_threads(span_often);
+	/* A full bucket may cost some, which are counted; what ends ends with its own time. */
+	assert_in_range(ada_policy_state(policy(), 1)->matches + ada_policy_state(policy(), 1)->overlooked, 5 * SPAN_KEYS * THREADS,
+			5 * SPAN_KEYS * THREADS + ada_policy_state(policy(), 1)->overlooked);
+	assert_true(ada_policy_state(policy(), 1)->matches > 4 * SPAN_KEYS * THREADS);
+	for (uint64_t i = 0; i < shm->marks.head && i < ADA_MARKS; i++)
+		assert_int_equal(marks()[i].begin_thread, marks()[i].thread);
+}
+
 /* A thread that was preempted between its event and the judge. */
 static void what_happened_before_a_rule_does_not_mark(void **state)
 {
@@ -437,6 +477,7 @@ int main(void)
 					    TEST(handlers_may_come_in_between),
 					    TEST(a_full_ring_misses_nothing_of_importance),
 					    TEST(the_pin_only_grows),
+					    TEST(spans_are_whole_under_threads),
 					    TEST(what_happened_before_a_rule_does_not_mark),
 					    TEST(a_mark_holds_its_whole_ns),
 					    TEST(pre_rolls_in_events_reach_back_by_chunks),

@@ -10,12 +10,14 @@ struct judged_event {
 	uint64_t caller;
 	uint32_t kind, depth;
 	bool named;			  /* the rule names its function */
+	bool begins;			  /* likewise; of spans, it begins; named: it ends */
 	bool captured;			  /* what follows is known */
 	uint64_t arguments[6], rax, xmm0; /* of a call; of a return; of both */
 };
 
 struct judged;
-struct judged *judged_open(const struct ada_rule *rule); /* a process under that one rule */
+/* A process under that one rule. `begins`: its second form, of spans; else NULL. */
+struct judged *judged_open(const struct ada_rule *rule, const struct ada_rule *begins);
 bool judged_marks(struct judged *judged, const struct judged_event *event);
 void judged_close(struct judged *judged);
 #endif

@@ -56,7 +56,7 @@ static void put_kind(char *text)
 	const char *name = function();
 	bool argument;
 
-	switch (below(9)) {
+	switch (below(10)) {
 	case 0: put(text, "symbol=%s", name); break;
 	case 1: put(text, "latency=%s%s%luns", name, orders[below(4)], 1 + below(1ull << below(24))); break;
 	case 2:
@@ -68,6 +68,10 @@ static void put_kind(char *text)
 	case 5: put(text, "depth>%lu", 1 + below(40)); break;
 	case 6: put(text, "depth=%s>%lu", name, 1 + below(40)); break;
 	case 7: put(text, "new-caller=%s", name); break;
+	case 9:
+		put(text, "latency=%s:%lu..%s:%lu%s%luns@%s,", name, 1 + below(6), function(), 1 + below(6), orders[below(4)],
+		    1 + below(1ull << below(24)), types[below(8)]);
+		return;
 	case 8:
 		argument = below(2);
 		if (argument)
@@ -145,7 +149,8 @@ static struct judged_event event_of(const struct ada_trigger *trigger, const str
 	struct ada_names names;
 
 	ada_names_open(&names, ada_module_symbol(module, ADA_FUNCTION_SYMBOL(event->function_id))->mangled, NULL);
-	judged.named = ada_trigger_matches(trigger, &names);
+	judged.named = ada_trigger_sides(trigger, &names) & ADA_TRIGGER_ENDS;
+	judged.begins = ada_trigger_sides(trigger, &names) & ADA_TRIGGER_BEGINS;
 	ada_names_close(&names);
 	callers[event->call_depth] = event->function_id;
 	values_of(moment, &judged);
@@ -161,11 +166,12 @@ static struct places judged(const struct fixture *fixture, const struct ada_trig
 	struct ada_timeline *timeline;
 	struct ada_moment moment;
 	struct ada_error error = {};
-	struct ada_rule rule;
+	struct ada_rule rule, begins;
 
 	ada_trigger_rule(trigger, 1.0, &none, ADA_VALUE_I32, &rule);
+	ada_trigger_begin_rule(trigger, &rule, ADA_VALUE_I32, 0, &begins);
 	for (size_t i = 0; i < 2; i++)
-		processes[i] = judged_open(&rule);
+		processes[i] = judged_open(&rule, trigger->kind == ADA_RULE_SPAN ? &begins : NULL);
 	assert_int_equal(ada_timeline_open(&timeline, &fixture->selection, true, &error), 0);
 	while (ada_timeline_next(timeline, &moment)) {
 		size_t thread = (size_t)(moment.thread - fixture->session->threads.items);

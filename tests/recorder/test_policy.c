@@ -213,6 +213,49 @@ static void at_most_64_rules(void **state)
 	close_all(policy, NULL, NULL);
 }
 
+/* Two slots: what ends in the lower one, what begins in the other, each with the functions of its side; both free again with the rule. */
+static void spans_take_two_slots(void **state)
+{
+	struct ada_policy *policy = policy_open(POLICY_RULES("crash"));
+	struct ada_provider *provider = policy_provider(policy, NULL);
+	struct ada_plan *plan = policy_plan(true);
+	uint32_t base = ada_policy_module(policy, provider, 0, "/proc/self/exe", plan), id, ids[31], manual;
+	uint32_t alpha = base + policy_function(plan, "ada_test_alpha"), beta = base + policy_function(plan, "ada_test_beta");
+	struct ada_rule_info rules[ADA_RULES_MAX];
+	struct ada_error error = { "" };
+	const struct ada_rule *forms;
+
+	add(policy, "latency=ada_test_alpha:2..ada_test_beta:1>5ms@ptr", &id);
+	forms = in_force(provider)->rules;
+	assert_int_equal(forms[1].kind, ADA_RULE_SPAN);
+	assert_int_equal(forms[1].argument, 1);
+	assert_int_equal(forms[2].kind, ADA_RULE_SPAN_BEGIN);
+	assert_int_equal(forms[2].argument, 2);
+	assert_int_equal(forms[2].span, 1);
+	assert_int_equal(forms[2].incarnation, forms[1].incarnation);
+	assert_int_equal(policy_decide(provider->segment.shm, alpha).mask, 4);
+	assert_int_equal(policy_decide(provider->segment.shm, beta).mask, 2);
+	assert_int_equal(policy_decide(provider->segment.shm, alpha).flags, ADA_POLICY_CALL);
+	assert_int_equal(ada_policy_rules(policy, rules, ADA_RULES_MAX), 2);
+	drop(policy, id);
+	assert_int_equal(policy_decide(provider->segment.shm, alpha).flags, 0);
+	for (int i = 0; i < 31; i++)
+		add(policy, "latency=ada_test_alpha:1..ada_test_alpha:1>5ms", &ids[i]);
+	add(policy, "manual", &manual);
+	assert_int_equal(ada_policy_add(policy, "manual", NULL, &error), -ENOSPC);
+	drop(policy, manual);
+	error.text[0] = '\0';
+	assert_int_equal(ada_policy_add(policy, "latency=ada_test_alpha:1..ada_test_beta:1>5ms", NULL, &error), -ENOSPC);
+	assert_non_null(strstr(error.text, "each with two functions counts twice"));
+	drop(policy, ids[7]);
+	add(policy, "latency=ada_test_alpha:1..ada_test_beta:1>5ms", &id);
+	for (uint32_t slot = 0; slot < ADA_RULES_MAX; slot++)
+		if (in_force(provider)->rules[slot].kind == ADA_RULE_SPAN_BEGIN)
+			assert_true(in_force(provider)->rules[slot].span < slot);
+	close_all(policy, provider, NULL);
+	ada_plan_close(plan);
+}
+
 /* A slot's new rule begins at nothing, and what the old one counted stays the old one's. */
 static void states_are_a_rules_own(void **state)
 {
@@ -300,6 +343,7 @@ int main(void)
 					    cmocka_unit_test(types_come_with_the_module),
 					    cmocka_unit_test(live_rules_make_versions),
 					    cmocka_unit_test(at_most_64_rules),
+					    cmocka_unit_test(spans_take_two_slots),
 					    cmocka_unit_test(states_are_a_rules_own),
 					    cmocka_unit_test(a_forks_child_has_its_parents_numbers),
 					    cmocka_unit_test(hooks_of_named_functions) };

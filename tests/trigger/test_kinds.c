@@ -127,6 +127,58 @@ static void durations(void **state)
 	}
 }
 
+static void spans(void **state)
+{
+	struct ada_trigger *plain = good("latency=submit:1..complete:2>50ms@every=2");
+	struct ada_trigger *lists = good("latency=function:a,ns::b*:6 .. function:'c..d',re:/^e.:1../:3<=1s@ulong");
+	struct ada_trigger *call = good("latency=operator..>1ms");
+
+	assert_int_equal(plain->kind, ADA_RULE_SPAN);
+	assert_int_equal(plain->begins, 1);
+	assert_int_equal(plain->patterns.count, 2);
+	assert_string_equal(plain->patterns.items[0].text, "submit");
+	assert_string_equal(plain->patterns.items[1].text, "complete");
+	assert_int_equal(plain->begin_argument, 1);
+	assert_int_equal(plain->argument, 2);
+	assert_true(plain->op == ADA_OP_GT && plain->unit == ADA_TRIGGER_NS && plain->integer == 50000000);
+	assert_string_equal(plain->kind_text, "latency:submit:1..complete:2>50ms");
+	assert_int_equal(lists->begins, 2);
+	assert_int_equal(lists->patterns.count, 4);
+	assert_string_equal(lists->patterns.items[1].text, "ns::b*");
+	assert_string_equal(lists->patterns.items[2].text, "c..d");
+	assert_string_equal(lists->patterns.items[3].text, "^e.:1..");
+	assert_int_equal(lists->begin_argument, 6);
+	assert_int_equal(lists->argument, 3);
+	assert_true(lists->type_given && lists->type == ADA_VALUE_U64);
+	assert_int_equal(call->kind, ADA_RULE_LATENCY);
+	ada_trigger_free(plain);
+	ada_trigger_free(lists);
+	ada_trigger_free(call);
+}
+
+/* The form of what begins has the rule's slot for its table, and each form its own argument and type. */
+static void spans_have_two_forms(void **state)
+{
+	static const struct ada_rolls none;
+	struct ada_trigger *trigger = good("latency=submit:3..complete:1>50ms");
+	struct ada_rule ends, begins;
+
+	ada_trigger_rule(trigger, 2.0, &none, ADA_VALUE_I32, &ends);
+	ends.incarnation = 9;
+	ada_trigger_begin_rule(trigger, &ends, ADA_VALUE_U64, 5, &begins);
+	assert_int_equal(ends.kind, ADA_RULE_SPAN);
+	assert_int_equal(ends.argument, 1);
+	assert_int_equal(ends.type, ADA_VALUE_I32);
+	assert_true(ends.operand.u == 100000000);
+	assert_int_equal(begins.kind, ADA_RULE_SPAN_BEGIN);
+	assert_int_equal(begins.argument, 3);
+	assert_int_equal(begins.type, ADA_VALUE_U64);
+	assert_int_equal(begins.span, 5);
+	assert_int_equal(begins.incarnation, 9);
+	assert_int_equal(ada_trigger_flags(trigger), ADA_POLICY_CALL);
+	ada_trigger_free(trigger);
+}
+
 static void percentiles(void **state)
 {
 	static const struct {
@@ -322,18 +374,18 @@ static void exceptions(void **state)
 	assert_string_equal(all->exception, "");
 	assert_string_equal(one->exception, "std::bad_*");
 	ada_names_open(&names, "__cxa_throw", NULL);
-	assert_true(ada_trigger_matches(all, &names));
-	assert_true(ada_trigger_matches(one, &names));
+	assert_true(ada_trigger_sides(all, &names));
+	assert_true(ada_trigger_sides(one, &names));
 	ada_names_close(&names);
 	for (size_t i = 0; i < sizeof panics / sizeof *panics; i++) {
 		ada_names_open(&names, panics[i], NULL);
-		assert_true(ada_trigger_matches(all, &names));
-		assert_false(ada_trigger_matches(one, &names));
+		assert_true(ada_trigger_sides(all, &names));
+		assert_false(ada_trigger_sides(one, &names));
 		ada_names_close(&names);
 	}
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
 		ada_names_open(&names, others[i], NULL);
-		assert_false(ada_trigger_matches(all, &names));
+		assert_false(ada_trigger_sides(all, &names));
 		ada_names_close(&names);
 	}
 	ada_trigger_free(all);
@@ -342,11 +394,23 @@ static void exceptions(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(symbol),	 cmocka_unit_test(results),   cmocka_unit_test(real_results),
-					    cmocka_unit_test(arguments), cmocka_unit_test(durations), cmocka_unit_test(percentiles),
-					    cmocka_unit_test(rates),	 cmocka_unit_test(depths),    cmocka_unit_test(new_caller),
-					    cmocka_unit_test(shares),	 cmocka_unit_test(memory),    cmocka_unit_test(times),
-					    cmocka_unit_test(signals),	 cmocka_unit_test(plain),     cmocka_unit_test(exceptions) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(symbol),
+					    cmocka_unit_test(results),
+					    cmocka_unit_test(real_results),
+					    cmocka_unit_test(arguments),
+					    cmocka_unit_test(durations),
+					    cmocka_unit_test(spans),
+					    cmocka_unit_test(spans_have_two_forms),
+					    cmocka_unit_test(percentiles),
+					    cmocka_unit_test(rates),
+					    cmocka_unit_test(depths),
+					    cmocka_unit_test(new_caller),
+					    cmocka_unit_test(shares),
+					    cmocka_unit_test(memory),
+					    cmocka_unit_test(times),
+					    cmocka_unit_test(signals),
+					    cmocka_unit_test(plain),
+					    cmocka_unit_test(exceptions) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

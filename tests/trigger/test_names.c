@@ -82,7 +82,7 @@ static bool matches(const char *rule, const char *mangled)
 	bool result;
 
 	ada_names_open(&names, mangled, NULL);
-	result = ada_trigger_matches(trigger, &names);
+	result = ada_trigger_sides(trigger, &names);
 	ada_names_close(&names);
 	ada_trigger_free(trigger);
 	return result;

@@ -65,6 +65,12 @@ static void names(void **state)
 	refused("symbol=re:a[", "at character 13: missing terminating ] for character class");
 	refused("symbol=\xc3\xa4,re:/\xc3\xa4(/", "at character 16: missing closing parenthesis");
 	refused("arg=ns::f>1", "at character 10: which argument? write it like arg=read:3>1048576");
+	refused("latency=a:1..b>1ms", "at character 15: which argument? write it like latency=submit:1..complete:1>50ms");
+	refused("latency=a:7..b:1>1ms", "at character 11: 7 is out of range: 1 to 6");
+	refused("latency=a:1..b:1", "at character 17: a comparison is missing: write it like latency=function:F>50ms");
+	refused("latency=:1..b:1>1ms", "at character 9: a name is missing");
+	refused("latency=a>1ms@long", "at character 14: a type is for latency=submit:1..complete:1>50ms, which compares arguments");
+	refused("latency=a:1..b:1>1ms@double", "at character 22: latency takes no option \"double\"");
 	refused("arg=f:0>1", "at character 7: 0 is out of range: 1 to 6");
 	refused("arg=f:7>1", "at character 7: 7 is out of range: 1 to 6");
 	refused("arg=:1>1", "at character 5: a name is missing");

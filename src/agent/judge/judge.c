@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) bool register_of(const struct ada_j
 {
 	if (!event->registers)
 		return false;
-	if (rule->kind == ADA_RULE_ARG && !ada_rule_is_real(rule))
+	if (rule->kind != ADA_RULE_RETURN && !ada_rule_is_real(rule))
 		return argument_of(event->registers, rule->argument, value);
 	*value = ada_rule_is_real(rule) ? event->xmm0 : event->registers->rax;
 	return true;
@@ -100,6 +100,8 @@ static inline __attribute__((always_inline)) bool event_ask(void *context, const
 
 	switch (rule->kind) {
 	case ADA_RULE_ARG:
+	case ADA_RULE_SPAN:
+	case ADA_RULE_SPAN_BEGIN:
 	case ADA_RULE_RETURN: return register_of(job->event, rule, value);
 	case ADA_RULE_CPU: return cpu_time_of(job, value);
 	default: return ada_type_matches(job->event, rule->name, sizeof rule->name, &job->work->names);
@@ -165,17 +167,40 @@ static bool decide(struct decision *decision, const struct ada_policy_table *tab
 	return is_unchanged(table, generation);
 }
 
-static void rule_apply(struct ada_shm *shm, const struct ada_fit *fit, struct job *job)
+/* As much of a rule of spans as goes before its mark: fit->value, the key, becomes the time. */
+static bool span_apply(void *area, struct ada_fit *fit, struct job *job, const struct ada_rule_event *seen, struct ada_begun *span)
+{
+	const struct ada_rule *rule = ada_fit_rule(fit);
+	uint32_t slot = rule->kind == ADA_RULE_SPAN_BEGIN ? rule->span : fit->slot;
+
+	if (slot >= ADA_RULES_MAX ||
+	    !ada_rule_spans(ada_policy_state(area, slot), ada_policy_spans(area, slot), rule, seen, fit->value, job->event->thread, span))
+		return false;
+	fit->value = seen->counter - span->counter;
+	return true;
+}
+
+static void rule_apply(struct ada_shm *shm, struct ada_fit *fit, struct job *job)
 {
 	struct ada_mark *mark = &job->work->mark;
 	const struct ada_rule_event seen = seen_of(job->event);
+	const struct ada_rule *rule = ada_fit_rule(fit);
+	bool spans = rule->kind == ADA_RULE_SPAN || rule->kind == ADA_RULE_SPAN_BEGIN;
 	void *area = (char *)shm + shm->policy_offset;
+	struct ada_begun span = { 0 };
 
-	if (!ada_rule_marks(ada_policy_state(area, fit->slot), ada_policy_samples(area, fit->slot), ada_fit_rule(fit), &seen))
+	if (spans && !span_apply(area, fit, job, &seen, &span))
+		return;
+	if (!ada_rule_marks(ada_policy_state(area, fit->slot), ada_policy_samples(area, fit->slot), rule, &seen))
 		return;
 	if (!mark->rules)
 		mark->value = fit->value;
-	ada_mark_add(mark, fit->slot, ada_fit_rule(fit));
+	if (spans && !mark->begin_counter) {
+		mark->key = span.key;
+		mark->begin_counter = span.counter;
+		mark->begin_thread = span.thread;
+	}
+	ada_mark_add(mark, fit->slot, rule);
 }
 
 /* Applies the rules beyond the first few. A rule that is gone from the table by now, two swaps later, has nothing to say any more. */
@@ -199,7 +224,7 @@ static void rest_apply(struct ada_shm *shm, const struct ada_policy_table *table
 /* Stands apart from the decision, which mostly is that nothing fits. */
 static __attribute__((noinline)) void apply(struct ada_shm *shm, const struct ada_policy_table *table, struct job *job)
 {
-	const struct decision *decision = &job->work->decision;
+	struct decision *decision = &job->work->decision;
 	const struct ada_judged *event = job->event;
 	struct ada_mark *mark = &job->work->mark;
 

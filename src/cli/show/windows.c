@@ -30,6 +30,7 @@ enum field {
 	POLICY,
 	SHORT,
 	FUNCTION,
+	KEY,
 	VALUE,
 	FIELDS_BOOT,
 	CLOCK_START_NS = FIELDS_BOOT,
@@ -55,6 +56,7 @@ static const struct ada_column columns[FIELDS] = {
 	[POLICY] = { "keySymbolVersion", NULL, ADA_CELL_TEXT },
 	[SHORT] = { "shortReason", "SHORT", ADA_CELL_NAME },
 	[FUNCTION] = { "function", "MARKED", ADA_CELL_NAME },
+	[KEY] = { "key", "KEY", ADA_CELL_WRITTEN },
 	[VALUE] = { "value", "VALUE", ADA_CELL_WRITTEN },
 	[CLOCK_START_NS] = { "clock_start_ns", NULL, ADA_CELL_WRITTEN }, /* with --clock */
 	[CLOCK_END_NS] = { "clock_end_ns", NULL, ADA_CELL_WRITTEN },
@@ -138,6 +140,14 @@ static struct ada_cell function_of(const struct ada_process *process, const stru
 	return (struct ada_cell){ .text = ada_module_function(ada_process_module(process, id), id, buffer) };
 }
 
+/* Of a rule from one call to another, what was equal. */
+static struct ada_cell key_of(const struct ada_process *process, const struct worst *worst, struct ada_mark_span *span)
+{
+	bool known = worst->mark && ada_mark_span(process, worst->mark, span);
+
+	return (struct ada_cell){ .text = known ? span->key : "", .absent = !known };
+}
+
 /* Of a rule about how long calls take, in text a duration; else the number, in the unit of the rule. */
 static struct ada_cell value_of(const struct worst *worst, enum ada_format format, char text[ADA_UNITS_TEXT])
 {
@@ -179,6 +189,7 @@ static void add_row(struct ada_rows *rows, const struct ada_session *session, co
 	const struct ada_recorded_window *window = &session->windows.items[row->number];
 	char name[ADA_NAME_BUFFER], value[ADA_UNITS_TEXT];
 	const json_object *entry = window->entry;
+	struct ada_mark_span span;
 	bool open = window->end_ns == UINT64_MAX;
 	char start[ADA_CLOCK_TEXT], rolls[4][ADA_UNITS_TEXT], told[2][ADA_UNITS_TEXT], *kinds = ada_window_kinds(entry);
 
@@ -201,6 +212,7 @@ static void add_row(struct ada_rows *rows, const struct ada_session *session, co
 				   [POLICY] = text_of(entry, "keySymbolVersion"),
 				   [SHORT] = text_of(entry, "shortReason"),
 				   [FUNCTION] = function_of(window->process, &row->worst, name),
+				   [KEY] = key_of(window->process, &row->worst, &span),
 				   [VALUE] = value_of(&row->worst, rows->format, value),
 				   [CLOCK_START_NS] = told_of(session, window->start_ns, told[0]),
 				   [CLOCK_END_NS] = told_of(session, window->end_ns, told[1]),
@@ -261,6 +273,14 @@ static bool any_value(const struct ada_session *session, const struct row *rows)
 	return false;
 }
 
+static bool any_key(const struct ada_session *session, const struct row *rows)
+{
+	for (size_t i = 0; i < session->windows.count; i++)
+		if (ada_json_get(rows[i].worst.mark, "key"))
+			return true;
+	return false;
+}
+
 static void print_table(struct ada_output *output, const struct ada_session *session, const struct row *order, enum ada_format format,
 			bool has_clock)
 {
@@ -271,6 +291,8 @@ static void print_table(struct ada_output *output, const struct ada_session *ses
 	memcpy(shown, columns, sizeof shown);
 	if (!any_value(session, order)) /* TRIGGERS says enough */
 		shown[FUNCTION].title = shown[VALUE].title = NULL;
+	if (!any_key(session, order))
+		shown[KEY].title = NULL;
 	if (format == ADA_FORMAT_TEXT && !session->windows.count) {
 		ada_output_string(output, no_window(session));
 	} else {

@@ -341,12 +341,26 @@ static bool find_call(const struct ada_thread *thread, uint64_t position, uint64
 	return found;
 }
 
+/* The first link, of that time on its thread; then all that follow from it. */
+static int chain_make(struct ada_cause_reader *reader, struct ada_cause_link *link, const struct ada_spending *spending,
+		      struct ada_cause *cause)
+{
+	bool more = true;
+	int result = fill_link(reader, link, spending);
+
+	if (!result)
+		result = ada_array_push(&cause->links, *link);
+	cause->found = !result;
+	while (!result && more)
+		result = ada_interrupted() ? -EINTR : follow_culprit(reader, cause, &more);
+	return result;
+}
+
 int ada_cause_find(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t position, struct ada_cause *cause)
 {
 	struct ada_cause_link link = { .thread = thread };
 	struct ada_spending spending = { .thread = thread, .to_ns = UINT64_MAX, .of_call = true };
 	const struct ada_event *call;
-	bool more = true;
 	int result;
 
 	*cause = (struct ada_cause){};
@@ -364,13 +378,26 @@ int ada_cause_find(struct ada_cause_reader *reader, const struct ada_thread *thr
 	link.start_ns = spending.from_ns;
 	link.end_ns = spending.end_ns;
 	link.open = spending.open;
-	result = fill_link(reader, &link, &spending);
-	if (!result)
-		result = ada_array_push(&cause->links, link);
-	cause->found = !result;
-	while (!result && more)
-		result = ada_interrupted() ? -EINTR : follow_culprit(reader, cause, &more);
-	return result;
+	return chain_make(reader, &link, &spending, cause);
+}
+
+int ada_cause_since(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t position, uint64_t from_ns,
+		    struct ada_cause *cause)
+{
+	const struct ada_event *event = thread->events ? atf_thread_get(thread->events, position) : NULL;
+	struct ada_cause_link link = { .thread = thread, .position = position, .start_ns = from_ns };
+	struct ada_spending spending = { .thread = thread, .from_ns = from_ns };
+	int result;
+
+	*cause = (struct ada_cause){};
+	reader->budget = ADA_CAUSE_BUDGET;
+	if (!event || event->timestamp_ns <= from_ns)
+		return 0;
+	link.function_id = event->function_id;
+	link.end_ns = spending.to_ns = event->timestamp_ns;
+	spending.first = atf_thread_lower_bound(thread->events, from_ns);
+	result = ada_cause_spend(reader, &spending);
+	return result || !spending.found ? result : chain_make(reader, &link, &spending, cause);
 }
 
 const struct ada_cause_link *ada_cause_root(const struct ada_cause *cause)

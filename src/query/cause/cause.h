@@ -77,6 +77,9 @@ void ada_cause_reader_close(struct ada_cause_reader *reader); /* also of NULL */
 /* Why the call of which `position` is the CALL or the end took its time. 0, -ENOMEM, or -EINTR once ada_interrupted(). The caller frees
  * the cause, also after an error. */
 int ada_cause_find(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t position, struct ada_cause *cause);
+/* What its thread did from that time up to the event at `position`, which has the first link's function: start and end are those times. */
+int ada_cause_since(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t position, uint64_t from_ns,
+		    struct ada_cause *cause);
 void ada_cause_free(struct ada_cause *cause);
 /* Whom the chain ends with: its last link. The cause as a whole is of that link's thread, where it isn't the first. */
 const struct ada_cause_link *ada_cause_root(const struct ada_cause *cause);
@@ -100,7 +103,8 @@ double ada_cause_share(const struct ada_cause_link *link); /* of its time that i
 /* "main > work > leaf", in short or full names; malloc'ed, NULL: no memory. */
 char *ada_cause_path_text(const struct ada_process *process, const struct ada_stack *path, bool full_names);
 
-/* The call that a mark is about: of an event of a thread the call that it begins or ends; of `ada mark` and what else marks a process, the
+/* The call that a mark is about: of an event of a thread the call that it begins or ends, of a rule from one call to another what the thread
+ * of the latter did since the former; of `ada mark` and what else marks a process, the
  * open call that waits for something that doesn't come: in a deadlock, else for a lock, else for a signal that came too early. False:
  * there is none. 0, -ENOMEM or -EINTR. */
 int ada_cause_of_mark(struct ada_cause_reader *reader, const struct ada_process *process, const json_object *mark, struct ada_cause *cause);

@@ -77,8 +77,12 @@ int ada_cause_of_mark(struct ada_cause_reader *reader, const struct ada_process 
 {
 	const struct ada_thread *thread;
 	uint64_t position;
+	struct ada_mark_span span;
 
 	*cause = (struct ada_cause){};
+	if (ada_mark_span(process, mark, &span))
+		return ada_mark_event(process, mark, &thread, &position) ? ada_cause_since(reader, thread, position, span.begin_ns, cause) :
+									   0;
 	/* What a rule says of an event names its function. */
 	if (ada_mark_event(process, mark, &thread, &position) && json_object_is_type(ada_json_get(mark, "functionId"), json_type_int))
 		return ada_cause_find(reader, thread, position, cause);

@@ -206,6 +206,29 @@ static void put_own(struct ada_story *story, FILE *stream, const struct ada_caus
 	}
 }
 
+/* "Key 42 took 55 ms from submit on thread 0 to complete on thread 2: thread 2 " */
+static void put_span(struct ada_story *story, FILE *stream, const struct ada_headline *headline)
+{
+	const struct ada_cause_link *link = &headline->cause.links.items[0];
+	const struct ada_mark_span *span = &headline->span;
+	const struct ada_event *begin = span->position == UINT64_MAX ? NULL : atf_thread_get(span->thread->events, span->position);
+	char from[ADA_WORDS_NAME] = "its beginning", to[ADA_WORDS_NAME], text[ADA_UNITS_TEXT];
+
+	if (begin)
+		ada_words_function(story, link->thread->process, begin->function_id, from);
+	ada_words_function(story, link->thread->process, link->function_id, to);
+	ada_format_duration(headline->took_ns, text);
+	if (headline->calls > 1)
+		fprintf(stream, "%" PRIu64 " keys took up to %s from %s to %s, %s longest", headline->calls, text, from, to, span->key);
+	else
+		fprintf(stream, "Key %s took %s from %s", span->key, text, from);
+	if (span->thread)
+		fprintf(stream, "%s on thread %u", headline->calls > 1 ? ", begun" : "", span->thread->number);
+	if (headline->calls == 1)
+		fprintf(stream, " to %s on thread %u", to, link->thread->number);
+	fprintf(stream, ": thread %u ", link->thread->number);
+}
+
 /* "4 calls of Handler::process took up to 55 ms, usually 5 us: they " */
 static void put_calls(struct ada_story *story, FILE *stream, const struct ada_headline *headline)
 {
@@ -251,7 +274,10 @@ void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *read
 	}
 	if (!ada_telling_open(story, &telling))
 		return;
-	put_calls(story, telling.stream, headline);
+	if (headline->is_span)
+		put_span(story, telling.stream, headline);
+	else
+		put_calls(story, telling.stream, headline);
 	switch (ada_cause_kind_of(cause)) {
 	case ADA_CAUSE_DEADLOCK: put_deadlock(story, telling.stream, cause); break;
 	case ADA_CAUSE_LOCK: put_lock(story, telling.stream, cause, link->wait_open); break;
@@ -263,6 +289,8 @@ void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *read
 	if (headline->more)
 		fprintf(telling.stream, " %" PRIu64 " more window%s like it.", headline->more, headline->more == 1 ? " is" : "s are");
 	ada_telling_say(story, "headline", &telling);
+	if (headline->is_span && headline->span.position != UINT64_MAX)
+		ada_narrate_cite(story, headline->span.thread, headline->span.position, headline->span.position);
 	ada_narrate_cite(story, link->thread, link->position, link->position);
 	if (link->wait_position != link->position)
 		ada_narrate_cite(story, link->thread, link->wait_position, link->wait_position);
@@ -287,13 +315,13 @@ static void tell_spent(struct ada_story *story, const struct ada_cause_link *lin
 		return;
 	ada_words_function(story, link->thread->process, link->wait_function_id, name);
 	if (first)
-		fprintf(telling.stream, "On thread %u", link->thread->number);
+		fprintf(telling.stream, "On thread %u it began", link->thread->number);
 	else
 		fprintf(telling.stream, "Meanwhile thread %u spent", link->thread->number);
 	ada_format_duration(link->spent_ns, spent);
 	ada_format_duration(link->end_ns - link->start_ns, all);
 	if (first)
-		fprintf(telling.stream, " it began at %s; %s of its %s", ada_words_time(story, link->start_ns, from), spent, all);
+		fprintf(telling.stream, " at %s; %s of its %s", ada_words_time(story, link->start_ns, from), spent, all);
 	else
 		fprintf(telling.stream, " %s of %s", spent, all);
 	fprintf(telling.stream, "%s in %s%s, in ", first ? " were spent" : "",
@@ -348,7 +376,7 @@ static void tell_culprit(struct ada_story *story, const struct ada_cause_link *l
 void ada_narrate_cause(struct ada_story *story, const struct ada_headline *headline)
 {
 	for (size_t i = 0; headline->found && i < headline->cause.links.count && i < LINKS_TOLD; i++) {
-		tell_spent(story, &headline->cause.links.items[i], !i);
+		tell_spent(story, &headline->cause.links.items[i], !i && !headline->is_span);
 		if (headline->cause.links.items[i].culprit)
 			tell_culprit(story, &headline->cause.links.items[i]);
 	}

@@ -54,6 +54,7 @@ void ada_headline_find(struct ada_story *story, struct ada_cause_reader *reader,
 		}
 		ada_cause_free(&headline->cause);
 		headline->cause = cause;
+		headline->is_span = ada_mark_span(window->process, mark, &headline->span);
 		headline->found = true;
 		headline->took_ns = took(&cause);
 		headline->key = keys[i];
@@ -99,6 +100,16 @@ static void add_culprit(struct ada_story *story, json_object *object, struct ada
 	free(path);
 }
 
+/* As table marks has it. */
+static void add_span(json_object *object, const struct ada_mark_span *span)
+{
+	bool known = span->position != UINT64_MAX;
+
+	json_object_object_add(object, "key", json_object_new_string(span->key));
+	json_object_object_add(object, "begin_thread", span->thread ? json_object_new_uint64(span->thread->number) : NULL);
+	json_object_object_add(object, "begin_index_seq", known ? json_object_new_uint64(span->position) : NULL);
+}
+
 char *ada_headline_json(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline)
 {
 	const struct ada_cause_link *link = headline->cause.links.items;
@@ -123,6 +134,8 @@ char *ada_headline_json(struct ada_story *story, struct ada_cause_reader *reader
 	add_text(story, object, "object", link->has_object ? ada_cause_object_text(link, text) : NULL);
 	add_culprit(story, object, reader, &headline->cause);
 	json_object_object_add(object, "share", json_object_new_double(ada_cause_share(link)));
+	if (headline->is_span)
+		add_span(object, &headline->span);
 	json = strdup(json_object_to_json_string_ext(object, JSON_C_TO_STRING_SPACED));
 	json_object_put(object);
 	return json;

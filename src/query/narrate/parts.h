@@ -4,6 +4,7 @@
 #include "query/calls/calls.h"
 #include "query/cause/cause.h"
 #include "query/narrate/narrate.h"
+#include "query/session/windows.h"
 #include "query/tell/tell.h"
 
 struct ada_mark_place { /* a mark of a window, from the manifest */
@@ -33,6 +34,8 @@ struct ada_headline {		/* of a window */
 	uint64_t calls;	       /* marked in this window and alike */
 	uint64_t more;	       /* further windows that are alike */
 	bool told;	       /* a window before is alike */
+	bool is_span;	       /* of a rule from one call to another: the cause is of the time in between */
+	struct ada_mark_span span;
 };
 /* Finds it; the caller frees it. Without a cause the headline tells the mark. */
 void ada_headline_find(struct ada_story *story, struct ada_cause_reader *reader, uint64_t number, struct ada_headline *headline);

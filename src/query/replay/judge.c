@@ -54,11 +54,14 @@ bool ada_replay_fits(const struct ada_trigger *trigger, struct ada_replay_event 
 	event->seen = (struct ada_rule_event){ .counter = now->timestamp_ns };
 	if (event->rule->kind == ADA_RULE_EXCEPTION && now->event_kind == ADA_EVENT_EXCEPTION)
 		return now->call_depth >= event->track->unwinding;
-	if (!event->named && !(event->rule->flags & ADA_RULE_GLOBAL))
+	if (!event->sides && !(event->rule->flags & ADA_RULE_GLOBAL))
 		return false;
-	if ((trigger->kind == ADA_RULE_ARG || trigger->kind == ADA_RULE_RETURN) && !ada_replay_value(trigger, event, untold))
+	if ((trigger->kind == ADA_RULE_ARG || trigger->kind == ADA_RULE_RETURN) &&
+	    !ada_replay_value(trigger, event, ADA_TRIGGER_ENDS, untold))
 		return false;
 	event->seen = seen_of(event->moment, event->track);
+	if (trigger->kind == ADA_RULE_SPAN)
+		return ada_replay_span(trigger, event, hit, untold);
 	if (!ada_rule_fits(event->rule, &event->seen, event_ask, event, &value))
 		return false;
 	show(event->rule, value, hit);

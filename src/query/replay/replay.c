@@ -8,11 +8,12 @@ struct run {
 	struct ada_rule rule;		      /* in ns for ticks */
 	struct ada_replay_process *processes; /* by place in the session */
 	struct ada_replay_track *tracks;      /* by place in the session */
-	struct ada_table named;		      /* by function key: 1 where the rule names it */
+	struct ada_table named;		      /* by function key: enum ada_trigger_side */
 	int result;
 };
 
-static bool names_function(struct run *run, const struct ada_process *process, uint64_t function_id)
+/* enum ada_trigger_side: 0 where the rule doesn't name it. */
+static unsigned names_function(struct run *run, const struct ada_process *process, uint64_t function_id)
 {
 	const struct ada_trigger *trigger = run->replay->trigger;
 	uint64_t key = ada_process_function_key(process, function_id), known = 0;
@@ -21,18 +22,18 @@ static bool names_function(struct run *run, const struct ada_process *process, u
 	struct ada_names names;
 
 	if (!trigger->patterns.count)
-		return false;
+		return 0;
 	if (ada_table_get(&run->named, key, &known))
-		return known;
+		return (unsigned)known;
 	module = ada_process_module(process, function_id);
 	if (module) {
 		ada_module_names(&names, module, function_id, place);
-		known = ada_trigger_matches(trigger, &names);
+		known = ada_trigger_sides(trigger, &names);
 		ada_names_close(&names);
 	}
 	if (ada_table_put(&run->named, key, known))
 		run->result = -ENOMEM;
-	return known;
+	return (unsigned)known;
 }
 
 static bool samples(const struct ada_rule *rule)
@@ -98,13 +99,14 @@ static void event_judge(struct run *run, const struct ada_moment *moment)
 	event.moment = moment;
 	event.track = &run->tracks[moment->thread - session->threads.items];
 	event.rule = &run->rule;
-	event.named = moment->event->event_kind <= ADA_EVENT_EXCEPTION &&
-		      names_function(run, moment->thread->process, moment->event->function_id);
+	event.sides = moment->event->event_kind <= ADA_EVENT_EXCEPTION ?
+			      names_function(run, moment->thread->process, moment->event->function_id) :
+			      0;
 	if (ada_replay_fits(run->replay->trigger, &event, &hit, &run->replay->untold))
 		mark_take(run, event.track->process, event.rule, &event.seen, &hit);
 	if (follow(event.track, moment->event))
 		run->result = -ENOMEM;
-	if (event.named && run->replay->trigger->kind == ADA_RULE_EXCEPTION && moment->event->event_kind == ADA_EVENT_CALL)
+	if (event.sides && run->replay->trigger->kind == ADA_RULE_EXCEPTION && moment->event->event_kind == ADA_EVENT_CALL)
 		event.track->unwinding = moment->event->call_depth + 1;
 }
 
@@ -178,7 +180,9 @@ int ada_replay_run(struct ada_replay *replay, struct ada_error *error)
 		replay->matches += run.processes[i].state.matches;
 		replay->marks += run.processes[i].state.marks;
 		free(run.processes[i].samples);
+		free(run.processes[i].spans);
 		ada_table_free(&run.processes[i].types);
+		ada_table_free(&run.processes[i].begin_types);
 	}
 	for (size_t i = 0; run.tracks && i < session->threads.count; i++)
 		ada_array_free(&run.tracks[i].functions);

@@ -7,7 +7,7 @@
 enum { RETURN_REAL = 2 }; /* x: low half of xmm0 */
 
 /* Reading DWARF takes long: once a function. */
-static enum ada_value_type type_of(const struct ada_trigger *trigger, const struct ada_process *process, uint64_t function_id,
+static enum ada_value_type type_of(const struct ada_trigger *trigger, const struct ada_process *process, uint64_t function_id, int argument,
 				   struct ada_table *types)
 {
 	struct ada_module *module = ada_process_module(process, function_id);
@@ -18,26 +18,31 @@ static enum ada_value_type type_of(const struct ada_trigger *trigger, const stru
 		return trigger->type;
 	if (ada_table_get(types, function_id, &type))
 		return (enum ada_value_type)type;
-	type = ada_value_type_of(module ? module->path : NULL, symbol ? symbol->mangled : "", trigger->argument);
+	type = ada_value_type_of(module ? module->path : NULL, symbol ? symbol->mangled : "", argument);
 	ada_table_put(types, function_id, type);
 	return (enum ada_value_type)type;
 }
 
-bool ada_replay_value(const struct ada_trigger *trigger, struct ada_replay_event *event, uint64_t *untold)
+bool ada_replay_value(const struct ada_trigger *trigger, struct ada_replay_event *event, enum ada_trigger_side side, uint64_t *untold)
 {
 	static const struct ada_rolls none;
 	const struct ada_moment *moment = event->moment;
+	bool begins = side == ADA_TRIGGER_BEGINS;
+	struct ada_replay_process *process = event->track->process;
+	enum ada_value_type type;
 
-	if (moment->event->event_kind != (trigger->kind == ADA_RULE_ARG ? ADA_EVENT_CALL : ADA_EVENT_RETURN))
+	if (moment->event->event_kind != (trigger->kind == ADA_RULE_RETURN ? ADA_EVENT_RETURN : ADA_EVENT_CALL))
 		return false;
 	if (ada_thread_detail(moment->thread, moment->position, &event->detail)) {
 		++*untold;
 		return false;
 	}
 	/* The operand is the agent's own, made fit for the type. */
-	ada_trigger_rule(trigger, 1.0, &none,
-			 type_of(trigger, moment->thread->process, moment->event->function_id, &event->track->process->types),
-			 &event->typed);
+	type = type_of(trigger, moment->thread->process, moment->event->function_id, begins ? trigger->begin_argument : trigger->argument,
+		       begins ? &process->begin_types : &process->types);
+	ada_trigger_rule(trigger, 1.0, &none, type, &event->typed);
+	if (begins)
+		ada_trigger_begin_rule(trigger, &event->typed, type, 0, &event->typed);
 	event->rule = &event->typed;
 	return true;
 }
@@ -45,7 +50,7 @@ bool ada_replay_value(const struct ada_trigger *trigger, struct ada_replay_event
 bool ada_replay_register(const struct ada_replay_event *event, uint64_t *raw)
 {
 	const struct atf_detail *detail = &event->detail;
-	bool call = event->rule->kind == ADA_RULE_ARG;
+	bool call = event->rule->kind != ADA_RULE_RETURN;
 
 	if (!ada_rule_is_real(event->rule))
 		*raw = detail->x[call ? event->rule->argument - 1 : 0];

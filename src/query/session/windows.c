@@ -75,6 +75,44 @@ bool ada_mark_event(const struct ada_process *process, const json_object *mark, 
 	return false;
 }
 
+/* The CALL of that very time. */
+static uint64_t call_at(const struct ada_thread *thread, uint64_t ns)
+{
+	for (uint64_t i = atf_thread_lower_bound(thread->events, ns); i < thread->count; i++) {
+		const struct ada_event *event = atf_thread_get(thread->events, i);
+
+		if (!event || event->timestamp_ns != ns)
+			break;
+		if (event->event_kind == ADA_EVENT_CALL)
+			return i;
+	}
+	return UINT64_MAX;
+}
+
+bool ada_mark_span(const struct ada_process *process, const json_object *mark, struct ada_mark_span *span)
+{
+	const json_object *begin = ada_json_get(mark, "begin");
+	json_object *key = ada_json_get(mark, "key");
+	uint64_t number = ada_json_u64(begin, "thread", UINT64_MAX);
+
+	*span = (struct ada_mark_span){ .begin_ns = ada_json_u64(begin, "tsNs", 0), .position = UINT64_MAX };
+	if (!span->begin_ns || !json_object_is_type(key, json_type_int))
+		return false;
+	if (json_object_get_int64(key) >> 32 == 0 || json_object_get_int64(key) < 0)
+		snprintf(span->key, sizeof span->key, "%s", json_object_get_string(key));
+	else
+		snprintf(span->key, sizeof span->key, "%#llx", (unsigned long long)json_object_get_uint64(key));
+	for (size_t i = 0; i < process->thread_count && !span->thread; i++) {
+		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
+
+		if (thread->number == number && thread->events)
+			span->thread = thread;
+	}
+	if (span->thread)
+		span->position = call_at(span->thread, span->begin_ns);
+	return true;
+}
+
 void ada_thread_detail_damaged(const struct ada_thread *thread)
 {
 	struct ada_session *session = thread->process->session;

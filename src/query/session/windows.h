@@ -10,6 +10,15 @@ int ada_windows_add(struct ada_process *process);
 char *ada_window_kinds(const json_object *entry);
 /* Thread and thread-wide position of the event that a mark of the manifest names. False: it names none that the recording has. */
 bool ada_mark_event(const struct ada_process *process, const json_object *mark, const struct ada_thread **thread, uint64_t *position);
+/* Of a mark of a rule from one call to another (latency=F:N..G:M): what was equal, and the call that began. False: it is of no such rule. */
+#define ADA_MARK_KEY 24
+struct ada_mark_span {
+	char key[ADA_MARK_KEY]; /* as text: what could be an address in hexadecimal */
+	uint64_t begin_ns;
+	const struct ada_thread *thread; /* NULL: the recording doesn't have it */
+	uint64_t position;		 /* UINT64_MAX: nor the event */
+};
+bool ada_mark_span(const struct ada_process *process, const json_object *mark, struct ada_mark_span *span);
 /* How many of the file's records lie before a time, or before an event of its segment (0: before neither): records lie in the order of
  * both. A record that can't be read counts as later. */
 uint64_t ada_detail_before(const struct atf_detail_file *file, uint64_t ns, uint64_t index_seq);

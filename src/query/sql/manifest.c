@@ -142,6 +142,25 @@ static void add_function(struct ada_sql_rows *rows, const struct ada_sql_functio
 	ada_sql_add_text(rows, function ? function->name : NULL);
 }
 
+static void add_number_or_null(struct ada_sql_rows *rows, bool known, uint64_t number)
+{
+	if (known)
+		ada_sql_add_integer(rows, number);
+	else
+		ada_sql_add_null(rows);
+}
+
+static void add_span(struct ada_sql_rows *rows, const struct ada_process *process, const json_object *mark)
+{
+	struct ada_mark_span span;
+	bool known = ada_mark_span(process, mark, &span);
+
+	add_number_or_null(rows, known, (uint64_t)json_object_get_int64(ada_json_get(mark, "key")));
+	add_number_or_null(rows, known && span.thread, span.thread ? span.thread->number : 0);
+	add_number_or_null(rows, known && span.position != UINT64_MAX, span.position);
+	add_number_or_null(rows, known, span.begin_ns);
+}
+
 static void add_mark(struct ada_sql *sql, struct ada_sql_rows *rows, size_t window, const json_object *mark)
 {
 	const struct ada_process *process = sql->session->windows.items[window].process;
@@ -160,6 +179,7 @@ static void add_mark(struct ada_sql *sql, struct ada_sql_rows *rows, size_t wind
 	add_real(rows, mark, "value");
 	ada_sql_add_text(rows, ada_json_text(mark, "label", NULL));
 	ada_sql_add_integer(rows, process->pid);
+	add_span(rows, process, mark);
 }
 
 static void make_marks(struct ada_sql *sql, struct ada_sql_rows *rows)

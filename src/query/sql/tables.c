@@ -157,6 +157,10 @@ static const struct ada_sql_column marks[] = {
 	{ "value", "REAL", "what the rule compared, in its unit", false, ADA_SQL_PLAIN },
 	{ "label", "TEXT", "of the rule, or of `ada mark`", false, ADA_SQL_PLAIN },
 	PLAIN_PID,
+	{ "key", "INTEGER", "of a rule from one call to another: the argument that was equal", false, ADA_SQL_PLAIN },
+	{ "begin_thread", "INTEGER", "of such a rule, the thread of the call that began", false, ADA_SQL_PLAIN },
+	{ "begin_index_seq", "INTEGER", "that call in its thread", false, ADA_SQL_PLAIN },
+	{ "begin_ns", "INTEGER", "its time", false, ADA_SQL_PLAIN },
 };
 
 static const struct ada_sql_column threads[] = {

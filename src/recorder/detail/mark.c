@@ -247,6 +247,11 @@ static bool mark_enter(struct ada_marks *marks, const struct ada_mark *mark)
 					   .post_ns = roll_of(marks, mark->post_ticks, mark->counter),
 					   .post_events = mark->post_events,
 					   .pin_start = mark->pin_start };
+	if (mark->begin_counter && mark->begin_counter <= mark->counter) {
+		window.key = mark->key;
+		window.begin_ns = ns_before(marks, mark->begin_counter, window.ns);
+		window.begin_thread = mark->begin_thread;
+	}
 	window.start_ns = window.pre_ns < window.ns ? window.ns - window.pre_ns : 0;
 	window.end_ns = window.post_ns < ADA_WINDOW_OPEN - 1 - window.ns ? window.ns + window.post_ns : ADA_WINDOW_OPEN - 1;
 	if (mark->pre_events)

@@ -28,6 +28,8 @@ struct ada_window_mark {
 	uint64_t index_seq; /* UINT64_MAX: no event, or its place is not known yet */
 	uint64_t seq;	    /* the same as the ring counts */
 	uint64_t function_id, value;
+	uint64_t key, begin_ns; /* of a rule of spans; begin_ns 0: of none */
+	uint32_t begin_thread;
 	uint64_t more;		   /* how many further marks this one stands for (the ring was full) */
 	bool none;		   /* no mark at all: it only keeps all (--detail-mode=streaming) */
 	uint64_t start_ns, end_ns; /* the window that the mark asks for; end ADA_WINDOW_OPEN: its post-roll, in events, goes on */

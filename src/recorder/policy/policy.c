@@ -24,27 +24,6 @@ static void warn(void *context, const char *text)
 	ada_policy_tell(warned->first, "'%s': %s", warned->text, text);
 }
 
-struct ada_policy_rule *ada_policy_in_slot(const struct ada_policy *policy, uint32_t slot)
-{
-	size_t count = policy->by_slot[slot].count;
-	struct ada_policy_rule *rule = count ? policy->by_slot[slot].items[count - 1] : NULL;
-
-	return rule && rule->until == UINT32_MAX ? rule : NULL;
-}
-
-/* A slot that no rule had yet, else the slot that was freed first, for which the fewest late marks can come. */
-static int slot_find(const struct ada_policy *policy, uint32_t *slot)
-{
-	bool found = false;
-
-	for (uint32_t i = 0; i < ADA_RULES_MAX; i++)
-		if (!ada_policy_in_slot(policy, i) && (!found || policy->freed[i] < policy->freed[*slot])) {
-			*slot = i;
-			found = true;
-		}
-	return found ? 0 : -ENOSPC;
-}
-
 static void rule_free(struct ada_policy_rule *rule)
 {
 	if (rule->trigger)
@@ -74,7 +53,9 @@ static int rule_make(struct ada_policy *policy, struct ada_policy_rule **result,
 	trigger = rule->trigger;
 	rule->until = UINT32_MAX;
 	rule->flags = ada_trigger_flags(trigger);
-	rule->typed = trigger->type_given || (trigger->kind != ADA_RULE_RETURN && trigger->kind != ADA_RULE_ARG);
+	rule->typed = trigger->type_given ||
+		      (trigger->kind != ADA_RULE_RETURN && trigger->kind != ADA_RULE_ARG && trigger->kind != ADA_RULE_SPAN);
+	rule->begin_typed = rule->typed || trigger->kind != ADA_RULE_SPAN;
 	rule->hits = calloc(trigger->patterns.count + 1, sizeof *rule->hits);
 	rule->told = calloc(trigger->patterns.count + 1, sizeof *rule->told);
 	ada_trigger_rule(trigger, policy->ticks_per_ns, &policy->rolls, trigger->type_given ? trigger->type : ADA_VALUE_I32, &rule->agent);
@@ -86,10 +67,10 @@ static int rule_make(struct ada_policy *policy, struct ada_policy_rule **result,
 	return 0;
 }
 
-/* Puts a rule into slot and lists, as of the version to come. Under both locks. */
+/* Puts a rule into slots and lists, as of the version to come. Under both locks. */
 static int rule_enter(struct ada_policy *policy, struct ada_policy_rule *rule)
 {
-	int status = slot_find(policy, &rule->slot)		  ?:
+	int status = ada_policy_slots_find(policy, rule)	  ?:
 			     ada_array_reserve(&policy->rules, 1) ?:
 								    ada_array_reserve(&policy->by_slot[rule->slot], 1);
 
@@ -99,7 +80,8 @@ static int rule_enter(struct ada_policy *policy, struct ada_policy_rule *rule)
 	rule->since = policy->version + 1;
 	rule->agent.incarnation = rule->incarnation = ++policy->incarnations[rule->slot];
 	policy->rules.items[policy->rules.count++] = rule;
-	policy->by_slot[rule->slot].items[policy->by_slot[rule->slot].count++] = rule;
+	ada_trigger_begin_rule(rule->trigger, &rule->agent, (enum ada_value_type)rule->agent.type, rule->slot, &rule->begin);
+	ada_policy_slots_take(policy, rule);
 	return 0;
 }
 
@@ -157,9 +139,13 @@ static int rule_open(struct ada_policy *policy, const char *origin, const char *
 
 	if (status)
 		return ada_error_set(error, -status, "%s '%s': %s", origin, text, reason.text);
-	if (!rule_enter(policy, rule))
+	status = rule_enter(policy, rule);
+	if (!status)
 		return 0;
 	rule_free(rule);
+	if (status == -ENOSPC)
+		return ada_error_set(error, ENOSPC, "%s '%s': at most %u rules, of which each with two functions counts twice: %s", origin,
+				     text, ADA_RULES_MAX, "one rule can name several functions: symbol=a,b,c");
 	return ada_error_system(error, ENOMEM, "policy");
 }
 
@@ -177,10 +163,12 @@ static int open_defaults(struct ada_policy *policy, struct ada_error *error)
 {
 	int status = 0;
 
-	for (size_t i = 0; i < sizeof defaults / sizeof *defaults && !status && policy->rules.count < ADA_RULES_MAX; i++)
+	struct ada_error none = { "" };
+
+	for (size_t i = 0; i < sizeof defaults / sizeof *defaults && !status; i++)
 		if (!has_kind(policy, defaults[i].kind))
-			status = rule_open(policy, "--trigger", defaults[i].text, error);
-	return status;
+			status = rule_open(policy, "--trigger", defaults[i].text, &none);
+	return !status || status == -ENOSPC ? 0 : ada_error_set(error, -status, "%s", none.text);
 }
 
 static int open_rules(struct ada_policy *policy, const struct ada_trace_options *options, struct ada_error *error)
@@ -256,7 +244,7 @@ void ada_policy_close(struct ada_policy *policy)
 static void rule_end(struct ada_policy *policy, struct ada_policy_rule *rule)
 {
 	rule->until = policy->version + 1;
-	policy->freed[rule->slot] = rule->until;
+	ada_policy_slots_free(policy, rule, rule->until);
 }
 
 int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, struct ada_error *error)
@@ -275,8 +263,10 @@ int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, st
 		rule_end(policy, rule); /* of no version */
 	pthread_mutex_unlock(&policy->lock);
 	if (status == -ENOSPC)
-		ada_error_set(error, ENOSPC, "%s: there are %u rules already: remove one (ada trigger list, ada trigger remove ID)", text,
-			      ADA_RULES_MAX);
+		ada_error_set(error, ENOSPC,
+			      "%s: there are %u rules already (each with two functions counts twice): remove one (ada trigger list, "
+			      "ada trigger remove ID)",
+			      text, ADA_RULES_MAX);
 	if (status) {
 		if (rule->until == UINT32_MAX)
 			rule_free(rule);
@@ -335,7 +325,8 @@ static struct ada_rule_info info_of(const struct ada_policy_rule *rule)
 				       .trigger = rule->trigger,
 				       .rule = rule->agent,
 				       .matches = rule->matches,
-				       .marks = rule->marks };
+				       .marks = rule->marks,
+				       .overlooked = rule->overlooked };
 }
 
 size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, size_t room)

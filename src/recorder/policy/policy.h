@@ -64,6 +64,7 @@ struct ada_rule_info {
 	const struct ada_trigger *trigger; /* lives as long as the policy */
 	struct ada_rule rule;		   /* the agent's form */
 	uint64_t matches, marks;	   /* of all providers; from ada_policy_rule: of those that are gone */
+	uint64_t overlooked;		   /* likewise: what the rule could not remember */
 };
 /* All below may be called under any lock. */
 /* A rule that the recorder itself judges (ada_fire) fits: counts the match, and says whether it marks; -EAGAIN: the rule isn't in force

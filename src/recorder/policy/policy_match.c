@@ -16,20 +16,21 @@ static bool same_functions(const struct ada_plan *a, const struct ada_plan *b)
 	return true;
 }
 
-static bool rule_fits(struct ada_policy_rule *rule, const struct ada_names *names, bool *literal)
+/* What stands beside the function's number in a match; 0: the rule doesn't name it. */
+static uint32_t rule_fits(struct ada_policy_rule *rule, const struct ada_names *names)
 {
-	bool any = false;
+	uint32_t how = 0;
 
-	*literal = false;
 	for (size_t i = 0; i < rule->trigger->patterns.count; i++) {
 		const struct ada_pattern *pattern = &rule->trigger->patterns.items[i];
 
 		if (!ada_pattern_matches(pattern, names))
 			continue;
-		any = rule->hits[i] = true;
-		*literal |= pattern->kind == ADA_PATTERN_LITERAL;
+		rule->hits[i] = true;
+		how |= pattern->kind == ADA_PATTERN_LITERAL ? ADA_POLICY_LITERAL : 0;
+		how |= ada_trigger_side_of(rule->trigger, i) == ADA_TRIGGER_BEGINS ? ADA_POLICY_BEGINS : ADA_POLICY_ENDS;
 	}
-	return any;
+	return how;
 }
 
 static bool any_may_fit(struct ada_policy_rule **rules, size_t count, const char *name)
@@ -57,16 +58,17 @@ static int match(struct ada_policy *policy, struct ada_policy_image *image, stru
 		const char *name = ada_plan_string(plan, functions[i].name);
 		char place[ADA_PLACE_TEXT];
 		struct ada_names names;
-		bool literal;
 
 		if (!any_may_fit(rules, count, name))
 			continue;
 		ada_place_text(place, image->path ? image->path : "", functions[i].address);
 		ada_names_open(&names, name, place);
 		for (size_t j = 0; j < count && !status; j++) {
-			if (!rule_fits(rules[j], &names, &literal))
+			uint32_t how = rule_fits(rules[j], &names);
+
+			if (!how)
 				continue;
-			status = ada_array_push(&image->matches.items[first + j].functions, i | (literal ? ADA_POLICY_LITERAL : 0));
+			status = ada_array_push(&image->matches.items[first + j].functions, i | how);
 			matched++;
 		}
 		ada_names_close(&names);
@@ -167,30 +169,52 @@ void ada_policy_unmatch_rule(struct ada_policy *policy, const struct ada_policy_
 	}
 }
 
-static const char *name_of(const struct ada_plan *plan, uint32_t function)
+/* The first function of a match that stands on this side; NULL: none. */
+static const char *name_on(const struct ada_plan *plan, const struct ada_policy_match *match, uint32_t side)
 {
-	return ada_plan_string(plan, ada_plan_functions(plan)[function & ~ADA_POLICY_LITERAL].name);
+	for (size_t i = 0; i < match->functions.count; i++)
+		if (match->functions.items[i] & side)
+			return ada_plan_string(plan, ada_plan_functions(plan)[ADA_POLICY_NUMBER(match->functions.items[i])].name);
+	return NULL;
+}
+
+/* True where the type of what ends or begins is settled now. */
+static bool side_settle(struct ada_policy *policy, const struct ada_policy_image *image, const struct ada_policy_match *match, bool begins,
+			enum ada_value_type *type)
+{
+	struct ada_policy_rule *rule = (struct ada_policy_rule *)match->rule;
+	bool *typed = begins ? &rule->begin_typed : &rule->typed;
+	const char *name = *typed ? NULL : name_on(image->plans.items[0], match, begins ? ADA_POLICY_BEGINS : ADA_POLICY_ENDS);
+
+	if (!name)
+		return false;
+	*type = ada_value_type_of(image->path, name, begins ? rule->trigger->begin_argument : rule->trigger->argument);
+	pthread_mutex_lock(&policy->lock);
+	*typed = true;
+	pthread_mutex_unlock(&policy->lock);
+	return true;
 }
 
 bool ada_policy_settle_types(struct ada_policy *policy, struct ada_policy_image *image)
 {
 	bool changed = false;
 
-	for (size_t i = 0; i < image->matches.count; i++) {
-		struct ada_policy_rule *rule = (struct ada_policy_rule *)image->matches.items[i].rule;
-		int argument = rule->trigger->kind == ADA_RULE_ARG ? rule->trigger->argument : 0;
+	for (size_t i = 0; i < image->matches.count && image->path; i++) {
+		const struct ada_policy_match *match = &image->matches.items[i];
+		struct ada_policy_rule *rule = (struct ada_policy_rule *)match->rule;
+		struct ada_rule agent = rule->agent, begin = rule->begin;
 		enum ada_value_type type;
-		struct ada_rule agent = { 0 };
 
-		if (rule->typed || !image->path)
-			continue;
-		type = ada_value_type_of(image->path, name_of(image->plans.items[0], image->matches.items[i].functions.items[0]), argument);
-		ada_trigger_rule(rule->trigger, policy->ticks_per_ns, &policy->rolls, type, &agent);
-		agent.incarnation = rule->incarnation;
+		if (side_settle(policy, image, match, false, &type)) {
+			ada_trigger_rule(rule->trigger, policy->ticks_per_ns, &policy->rolls, type, &agent);
+			agent.incarnation = rule->incarnation;
+		}
+		if (side_settle(policy, image, match, true, &type))
+			ada_trigger_begin_rule(rule->trigger, &rule->agent, type, rule->slot, &begin);
+		changed |= memcmp(&agent, &rule->agent, sizeof agent) || memcmp(&begin, &rule->begin, sizeof begin);
 		pthread_mutex_lock(&policy->lock);
-		rule->typed = true;
-		changed |= memcmp(&agent, &rule->agent, sizeof agent) != 0;
 		rule->agent = agent;
+		rule->begin = begin;
 		pthread_mutex_unlock(&policy->lock);
 	}
 	return changed;
@@ -218,7 +242,7 @@ uint32_t ada_policy_hook_bits(const struct ada_policy_image *image, const struct
 	for (size_t i = 0; i < image->matches.count; i++)
 		for (size_t j = 0; j < image->matches.items[i].functions.count; j++) {
 			const struct ada_plan_function
-				*function = &functions[image->matches.items[i].functions.items[j] & ~ADA_POLICY_LITERAL];
+				*function = &functions[ADA_POLICY_NUMBER(image->matches.items[i].functions.items[j])];
 
 			if (!(function->flags & ADA_FUNCTION_INTERCEPT))
 				count += set_hook(plan, function->hook, bits);
@@ -236,7 +260,7 @@ int ada_policy_names_function(struct ada_policy *policy, const struct ada_plan *
 	image = known_image(policy, plan);
 	for (size_t i = 0; image && i < image->matches.count && !named; i++)
 		for (size_t j = 0; j < image->matches.items[i].functions.count && !named; j++)
-			named = (image->matches.items[i].functions.items[j] & ~ADA_POLICY_LITERAL) == function;
+			named = ADA_POLICY_NUMBER(image->matches.items[i].functions.items[j]) == function;
 	pthread_mutex_unlock(&policy->change);
 	return named;
 }

@@ -211,7 +211,7 @@ bool ada_policy_names(struct ada_policy *policy, const struct ada_plan *plan, co
 	image = ada_policy_image(policy, plan, path);
 	for (size_t i = 0; image && i < image->matches.count && !named; i++)
 		for (size_t j = 0; j < image->matches.items[i].functions.count && !named; j++) {
-			uint32_t function = image->matches.items[i].functions.items[j] & ~ADA_POLICY_LITERAL;
+			uint32_t function = ADA_POLICY_NUMBER(image->matches.items[i].functions.items[j]);
 
 			named = !(ada_plan_functions(plan)[function].flags & (ADA_FUNCTION_IFUNC | ADA_FUNCTION_INTERCEPT));
 		}
@@ -282,6 +282,7 @@ static void states_add(const struct ada_policy_tables *tables, struct ada_rule_i
 		if (tables->incarnations[rules[i].slot] == rules[i].rule.incarnation) {
 			rules[i].matches += __atomic_load_n(&states[rules[i].slot].matches, __ATOMIC_RELAXED);
 			rules[i].marks += __atomic_load_n(&states[rules[i].slot].marks, __ATOMIC_RELAXED);
+			rules[i].overlooked += __atomic_load_n(&states[rules[i].slot].overlooked, __ATOMIC_RELAXED);
 		}
 }
 
@@ -323,6 +324,7 @@ void ada_policy_leave(struct ada_policy *policy, struct ada_provider *provider)
 		states_add(tables, &one, 1);
 		rule->matches += one.matches;
 		rule->marks += one.marks;
+		rule->overlooked += one.overlooked;
 	}
 	pthread_mutex_unlock(&policy->lock);
 }

@@ -18,23 +18,32 @@
 #include "recorder/policy/policy.h"
 #include "trigger/capture.h"
 
-#define ADA_POLICY_LITERAL (1u << 31) /* beside a function's number: a literal pattern fits it */
+/* Beside a function's number: */
+#define ADA_POLICY_LITERAL (1u << 31) /* a literal pattern fits it */
+#define ADA_POLICY_BEGINS (1u << 30)  /* of a rule of spans, the function begins; */
+#define ADA_POLICY_ENDS (1u << 29)    /* ends; it may do both. Of other rules it always has this */
+#define ADA_POLICY_NUMBER(word) ((word) & (ADA_POLICY_ENDS - 1))
+#define ADA_NO_SLOT UINT32_MAX
 
 struct ada_policy_rule {
 	uint32_t id, slot, since, until; /* versions; until UINT32_MAX: in force */
 	uint32_t incarnation;
 	struct ada_trigger *trigger;
-	struct ada_rule agent;	 /* the agent's form */
-	int flags;		 /* enum ada_policy_flag of the functions that it names */
-	bool typed;		 /* the type of its value is settled */
-	bool *hits;		 /* by pattern: some function fitted */
-	bool *told;		 /* by pattern: the user knows that no function does */
-	uint64_t matches, marks; /* of providers that are gone */
+	struct ada_rule agent; /* the agent's form */
+	int flags;	       /* enum ada_policy_flag of the functions that it names */
+	bool typed;	       /* the type of its value is settled */
+	/* Of spans, the slot and form of what begins (ADA_RULE_SPAN_BEGIN); else ADA_NO_SLOT */
+	uint32_t begin_slot;
+	struct ada_rule begin;
+	bool begin_typed;
+	bool *hits;			     /* by pattern: some function fitted */
+	bool *told;			     /* by pattern: the user knows that no function does */
+	uint64_t matches, marks, overlooked; /* of providers that are gone */
 };
 
 struct ada_policy_match {
 	const struct ada_policy_rule *rule;
-	ADA_ARRAY(uint32_t) functions; /* symbolIndex, with ADA_POLICY_LITERAL */
+	ADA_ARRAY(uint32_t) functions; /* ADA_POLICY_NUMBER: symbolIndex */
 	bool told;		       /* of those that can't be hooked */
 };
 
@@ -71,7 +80,6 @@ struct ada_policy_tables {
 	int current;	    /* the table in force */
 	uint64_t generation[2];
 	uint32_t functions_ready[2], classes_ready[2]; /* numbers and classes that have pages */
-	uint64_t samples_ready;			       /* bit = slot */
 	uint32_t incarnations[ADA_RULES_MAX];	       /* of the states; under `lock`, too. 0: being made */
 	struct ada_table classes;		       /* of the table in force: mask -> class */
 	uint32_t class_count;			       /* class 0 included */
@@ -92,7 +100,8 @@ struct ada_policy {
 	ADA_ARRAY(uint64_t) hashes; /* by version - 1 */
 	uint32_t version;
 	uint32_t incarnations[ADA_RULES_MAX];
-	uint32_t freed[ADA_RULES_MAX]; /* version that freed the slot; 0: never used */
+	struct ada_policy_rule *begins[ADA_RULES_MAX]; /* in force, of which the slot is the begin_slot */
+	uint32_t freed[ADA_RULES_MAX];		       /* version that freed the slot; 0: never used */
 	ADA_ARRAY(struct ada_policy_image *) images;
 	ADA_ARRAY(struct ada_policy_tables *) tables;
 	ADA_ARRAY(uint64_t) masks;   /* scratch: by function number */
@@ -104,8 +113,17 @@ struct ada_policy {
 	struct ada_policy_cost cost;
 };
 
-/* The rule in force in this slot, or NULL. */
+/* The rule in force in this slot; NULL: none, or what begins has it (`begins`). */
 struct ada_policy_rule *ada_policy_in_slot(const struct ada_policy *policy, uint32_t slot);
+
+/* policy_slot.c, under `change` */
+/* Finds slots for a new rule. 0 or -ENOSPC. */
+int ada_policy_slots_find(const struct ada_policy *policy, struct ada_policy_rule *rule);
+/* A new rule has them; or one that goes, as of this version. */
+void ada_policy_slots_take(struct ada_policy *policy, struct ada_policy_rule *rule);
+void ada_policy_slots_free(struct ada_policy *policy, const struct ada_policy_rule *rule, uint32_t version);
+/* What the agent is to know of a slot: the form of the rule in force there; NULL: there is none. *flags: of the functions that it names. */
+const struct ada_rule *ada_policy_slot_form(const struct ada_policy *policy, uint32_t slot, int *flags);
 
 static inline void ada_policy_module_free(struct ada_policy_module *module)
 {

@@ -82,9 +82,17 @@ int ada_policy_room(struct ada_policy_tables *tables, uint32_t functions)
 	return room_functions(tables, 0, functions) ?: room_functions(tables, 1, functions);
 }
 
-static bool samples(const struct ada_policy_rule *rule)
+/* What a rule remembers beside its state: *offset in the area, and how many bytes. */
+static uint64_t memory_of(const struct ada_policy_rule *rule, uint64_t *offset)
 {
-	return rule->agent.kind == ADA_RULE_PERCENTILE || rule->agent.kind == ADA_RULE_RATE || rule->agent.kind == ADA_RULE_NEW_CALLER;
+	enum ada_rule_kind kind = (enum ada_rule_kind)rule->agent.kind;
+
+	if (kind == ADA_RULE_SPAN) {
+		*offset = ADA_POLICY_SPANS + (uint64_t)rule->slot * ADA_SPAN_BYTES;
+		return ADA_SPAN_BYTES;
+	}
+	*offset = ADA_POLICY_SAMPLES + (uint64_t)rule->slot * ADA_SAMPLE_BYTES;
+	return kind == ADA_RULE_PERCENTILE || kind == ADA_RULE_RATE || kind == ADA_RULE_NEW_CALLER ? ADA_SAMPLE_BYTES : 0;
 }
 
 static void state_zero(struct ada_rule_state *state)
@@ -100,18 +108,14 @@ static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tabl
 	struct ada_segment *segment = &tables->provider->segment;
 	uint32_t slot = rule->slot;
 	struct ada_rule_state *state = ada_policy_state(segment->policy, slot);
-	uint64_t samples_at = ADA_POLICY_SAMPLES + (uint64_t)slot * ADA_SAMPLE_BYTES;
-	bool sampled = samples(rule);
+	uint64_t samples_at, bytes = memory_of(rule, &samples_at);
+	int status;
 
 	if (tables->incarnations[slot] == rule->incarnation)
 		return 0;
-	if (sampled && !(tables->samples_ready >> slot & 1)) {
-		int status = ada_segment_policy_room(segment, samples_at, ADA_SAMPLE_BYTES);
-
-		if (status)
-			return status;
-		tables->samples_ready |= 1ull << slot;
-	}
+	status = bytes ? ada_segment_policy_room(segment, samples_at, bytes) : 0;
+	if (status)
+		return status;
 	pthread_mutex_lock(&policy->lock);
 	for (size_t i = 0; i < policy->by_slot[slot].count; i++) {
 		struct ada_policy_rule *before = policy->by_slot[slot].items[i];
@@ -119,11 +123,12 @@ static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tabl
 		if (before->incarnation == tables->incarnations[slot]) {
 			before->matches += __atomic_load_n(&state->matches, __ATOMIC_RELAXED);
 			before->marks += __atomic_load_n(&state->marks, __ATOMIC_RELAXED);
+			before->overlooked += __atomic_load_n(&state->overlooked, __ATOMIC_RELAXED);
 		}
 	}
 	tables->incarnations[slot] = 0;
 	pthread_mutex_unlock(&policy->lock);
-	for (uint64_t i = 0; (tables->samples_ready >> slot & 1) && i < ADA_SAMPLE_BYTES / 8; i++)
+	for (uint64_t i = 0; i < bytes / 8; i++)
 		PUT((uint64_t *)(segment->policy + samples_at) + i, 0);
 	state_zero(state);
 	PUT(&state->incarnation, rule->incarnation);
@@ -154,8 +159,14 @@ static void masks_add(struct ada_policy *policy, const struct ada_policy_module 
 	for (size_t i = 0; module->base && i < module->image->matches.count; i++) {
 		const struct ada_policy_match *match = &module->image->matches.items[i];
 
-		for (size_t j = 0; j < match->functions.count; j++)
-			policy->masks.items[module->base + (match->functions.items[j] & ~ADA_POLICY_LITERAL)] |= 1ull << match->rule->slot;
+		for (size_t j = 0; j < match->functions.count; j++) {
+			uint64_t *mask = &policy->masks.items[module->base + ADA_POLICY_NUMBER(match->functions.items[j])];
+
+			if (match->functions.items[j] & ADA_POLICY_ENDS)
+				*mask |= 1ull << match->rule->slot;
+			if (match->functions.items[j] & ADA_POLICY_BEGINS)
+				*mask |= 1ull << match->rule->begin_slot;
+		}
 	}
 }
 
@@ -212,8 +223,12 @@ static void write_functions(const struct ada_policy *policy, struct ada_policy_t
 			flags = 0;
 			if (mask)
 				ada_table_get(classes, mask, &class);
-			for (uint64_t rest = mask; rest; rest &= rest - 1)
-				flags |= (uint8_t)ada_policy_in_slot(policy, (uint32_t)__builtin_ctzll(rest))->flags;
+			for (uint64_t rest = mask; rest; rest &= rest - 1) {
+				int of_slot;
+
+				ada_policy_slot_form(policy, (uint32_t)__builtin_ctzll(rest), &of_slot);
+				flags |= (uint8_t)of_slot;
+			}
 			if (class >= first && mask)
 				PUT(&masks_of(table)[class], mask);
 			last = mask;
@@ -230,24 +245,25 @@ static void write_rules(const struct ada_policy *policy, struct ada_policy_table
 	struct ada_policy_table head = { .depth_limit = UINT64_MAX };
 
 	for (uint32_t slot = 0; slot < ADA_RULES_MAX; slot++) {
-		const struct ada_policy_rule *rule = ada_policy_in_slot(policy, slot);
-		const uint64_t *from = (const uint64_t *)(rule ? &rule->agent : &none);
+		int flags;
+		const struct ada_rule *rule = ada_policy_slot_form(policy, slot, &flags);
+		const uint64_t *from = (const uint64_t *)(rule ? rule : &none);
 		uint64_t *to = (uint64_t *)&table->rules[slot], bit = 1ull << slot;
 
 		for (size_t i = 0; i < sizeof none / 8; i++)
 			PUT(&to[i], from[i]);
 		if (!rule)
 			continue;
-		if (rule->agent.kind == ADA_RULE_DEPTH && (rule->agent.flags & ADA_RULE_GLOBAL)) {
+		if (rule->kind == ADA_RULE_DEPTH && (rule->flags & ADA_RULE_GLOBAL)) {
 			head.global_calls |= bit;
-			if (rule->agent.operand.u < head.depth_limit)
-				head.depth_limit = rule->agent.operand.u;
+			if (rule->operand.u < head.depth_limit)
+				head.depth_limit = rule->operand.u;
 		}
-		if (rule->agent.kind == ADA_RULE_CRASH)
+		if (rule->kind == ADA_RULE_CRASH)
 			head.crash_rules |= bit;
-		if (rule->agent.kind == ADA_RULE_SIGNAL) {
+		if (rule->kind == ADA_RULE_SIGNAL) {
 			head.signal_rules |= bit;
-			head.signals |= rule->agent.signals;
+			head.signals |= rule->signals;
 		}
 	}
 	PUT(&table->version, policy->version);

@@ -33,8 +33,7 @@ void ada_policy_warn_refused(struct ada_policy_image *image, const struct ada_pl
 		struct ada_policy_match *match = &image->matches.items[i];
 
 		for (size_t j = 0; j < match->functions.count && !match->told; j++) {
-			const struct ada_plan_function *function = &ada_plan_functions(
-				plan)[match->functions.items[j] & ~ADA_POLICY_LITERAL];
+			const struct ada_plan_function *function = &ada_plan_functions(plan)[ADA_POLICY_NUMBER(match->functions.items[j])];
 			enum ada_refusal refusal = refusal_of(function);
 
 			if (refusal && (match->functions.items[j] & ADA_POLICY_LITERAL))

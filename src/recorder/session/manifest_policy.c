@@ -42,6 +42,8 @@ static json_object *rule_of(const struct ada_rule_info *info, bool in_force)
 	json_object_object_add(object, "until", info->until == UINT32_MAX ? NULL : json_object_new_uint64(info->until));
 	ada_json_count(object, "matches", info->matches);
 	ada_json_count(object, "marks", info->marks);
+	if (info->overlooked)
+		ada_json_count(object, "overlooked", info->overlooked);
 	return object;
 }
 

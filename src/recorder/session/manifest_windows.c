@@ -54,6 +54,7 @@ static json_object *value_of(const struct ada_provider *provider, const struct a
 	case ADA_RULE_RETURN:
 	case ADA_RULE_ARG: return typed_value_of((enum ada_value_type)info->rule.type, value);
 	case ADA_RULE_LATENCY:
+	case ADA_RULE_SPAN:
 	case ADA_RULE_PERCENTILE:
 		if (ada_clock_anchors(provider->recorder->clock, &anchors))
 			return json_object_new_uint64((uint64_t)((double)value * anchors[0].ns_per_tick));
@@ -87,6 +88,20 @@ static json_object *function_of(const struct ada_rule_info *info, const struct a
 	return event ? json_object_new_uint64(mark->function_id) : NULL;
 }
 
+/* Of a rule from one call to another: what was equal, and where it began. */
+static void add_span(json_object *object, const struct ada_rule_info *info, const struct ada_window_mark *mark)
+{
+	json_object *begin;
+
+	if (!mark->begin_ns || !info->trigger)
+		return;
+	begin = json_object_new_object();
+	json_object_object_add(begin, "thread", json_object_new_uint64(mark->begin_thread));
+	ada_json_count(begin, "tsNs", mark->begin_ns);
+	json_object_object_add(object, "key", typed_value_of((enum ada_value_type)info->rule.type, mark->key));
+	json_object_object_add(object, "begin", begin);
+}
+
 static json_object *mark_of(const struct ada_provider *provider, const struct ada_window_mark *mark)
 {
 	json_object *object = json_object_new_object(), *rules = json_object_new_array();
@@ -112,6 +127,7 @@ static json_object *mark_of(const struct ada_provider *provider, const struct ad
 	json_object_object_add(object, "functionId", function_of(&first, mark));
 	json_object_object_add(object, "value", known ? value_of(provider, &first, mark->value) : NULL);
 	json_object_object_add(object, "label", known ? label_of(provider, &first, mark->value) : NULL);
+	add_span(object, &first, mark);
 	if (mark->more)
 		ada_json_count(object, "more", mark->more);
 	return object;
