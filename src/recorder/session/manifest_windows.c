@@ -46,15 +46,19 @@ static json_object *typed_value_of(enum ada_value_type type, uint64_t value)
 }
 
 /* The value in the unit of the rule: ns, the type of the result or argument, else a count; NULL where no single number was compared. */
-static json_object *value_of(const struct ada_provider *provider, const struct ada_rule_info *info, uint64_t value)
+static json_object *value_of(const struct ada_provider *provider, const struct ada_rule_info *info, const struct ada_window_mark *mark)
 {
 	const struct ada_clock_anchor *anchors;
+	uint64_t value = mark->value;
 
 	switch (info->rule.kind) {
 	case ADA_RULE_RETURN:
 	case ADA_RULE_ARG: return typed_value_of((enum ada_value_type)info->rule.type, value);
+	case ADA_RULE_SPAN: /* as the two events say, to the ns */
+		if (mark->begin_ns)
+			return json_object_new_uint64(mark->ns - mark->begin_ns);
+		break;
 	case ADA_RULE_LATENCY:
-	case ADA_RULE_SPAN:
 	case ADA_RULE_PERCENTILE:
 		if (ada_clock_anchors(provider->recorder->clock, &anchors))
 			return json_object_new_uint64((uint64_t)((double)value * anchors[0].ns_per_tick));
@@ -125,7 +129,7 @@ static json_object *mark_of(const struct ada_provider *provider, const struct ad
 	json_object_object_add(object, "segment", event ? json_object_new_uint64(mark->segment) : NULL);
 	json_object_object_add(object, "indexSeq", event ? json_object_new_uint64(mark->index_seq) : NULL);
 	json_object_object_add(object, "functionId", function_of(&first, mark));
-	json_object_object_add(object, "value", known ? value_of(provider, &first, mark->value) : NULL);
+	json_object_object_add(object, "value", known ? value_of(provider, &first, mark) : NULL);
 	json_object_object_add(object, "label", known ? label_of(provider, &first, mark->value) : NULL);
 	add_span(object, &first, mark);
 	if (mark->more)
