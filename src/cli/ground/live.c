@@ -18,6 +18,8 @@
 #include "recorder/process/server.h"
 
 #define CONNECT_SECONDS 10
+#define MARK_SECONDS 10
+#define RULE_SECONDS 60 /* patching functions late stops a large program for a while */
 #define ANSWER_BYTES_MAX (64u << 20)
 
 int ada_is_directory(const char *argument)
@@ -317,4 +319,35 @@ int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int
 	json_object_put(*answer);
 	*answer = NULL;
 	return status;
+}
+
+int ada_live_mark(const struct ada_live *live, const char *label, uint64_t *processes, struct ada_error *error)
+{
+	json_object *request = ada_live_request("mark"), *answer;
+	int status;
+
+	if (label)
+		json_object_object_add(request, "label", json_object_new_string(label));
+	status = ada_live_ask(live, request, MARK_SECONDS, &answer, error);
+	if (status)
+		return status;
+	*processes = ada_json_u64(answer, "processes", 0);
+	json_object_put(answer);
+	return 0;
+}
+
+int ada_live_add_rule(const struct ada_live *live, const char *text, struct ada_live_rule *rule, struct ada_error *error)
+{
+	json_object *request = ada_live_request("trigger-add"), *answer;
+	int status;
+
+	json_object_object_add(request, "rule", json_object_new_string(text));
+	status = ada_live_ask(live, request, RULE_SECONDS, &answer, error);
+	if (status)
+		return status;
+	rule->id = ada_json_u64(answer, "id", 0);
+	rule->policy_version = ada_json_u64(answer, "policyVersion", 0);
+	snprintf(rule->warning, sizeof rule->warning, "%s", ada_json_text(answer, "warning", ""));
+	json_object_put(answer);
+	return 0;
 }

@@ -4,6 +4,7 @@
 #include <json-c/json.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include "base/error.h"
 
@@ -23,6 +24,14 @@ bool ada_live_is_dead(const struct ada_live *live);   /* it names a socket, and 
  * session has ended. seconds: how long to wait for the answer, 0: as long as it takes. */
 int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int seconds, json_object **answer, struct ada_error *error);
 json_object *ada_live_request(const char *name);
+
+/* Marks this moment; `label` may be NULL. *processes: in how many. */
+int ada_live_mark(const struct ada_live *live, const char *label, uint64_t *processes, struct ada_error *error);
+struct ada_live_rule {
+	uint64_t id, policy_version;
+	char warning[448]; /* what to know of it; "": nothing */
+};
+int ada_live_add_rule(const struct ada_live *live, const char *text, struct ada_live_rule *rule, struct ada_error *error);
 
 /* Whether the first argument of a command means a session: it names a directory. */
 int ada_is_directory(const char *argument);

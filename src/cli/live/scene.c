@@ -1,12 +1,10 @@
 #include "cli/live/scene.h"
 #include <errno.h>
 #include <string.h>
-#include "cli/ground/answer.h"
+#include <time.h>
 #include "query/calls/stack.h"
-#include "query/session/clock_view.h"
 
-/* When the last process ended, or now. */
-static uint64_t end_of(const struct ada_session *session)
+uint64_t ada_scene_last_ns(const struct ada_session *session)
 {
 	uint64_t end = 0;
 
@@ -18,22 +16,38 @@ static uint64_t end_of(const struct ada_session *session)
 	return end ? end : session->start_ns;
 }
 
-static int choose_span(struct ada_scene *scene, const struct ada_options *options, struct ada_error *error)
+uint64_t ada_scene_a_second(const struct ada_scene *scene, uint64_t count)
 {
-	int result = ada_clock_view_set(scene->session, options->clock, error) ?:
-			     ada_selection_open(&scene->selection, scene->session, options->thread, NULL, options->to, error);
+	uint64_t span = scene->end_ns - scene->from_ns;
+
+	return span ? (uint64_t)((double)count * 1e9 / (double)span + 0.5) : 0;
+}
+
+static int choose_span(struct ada_scene *scene, const struct ada_scene_how *how, struct ada_error *error)
+{
+	int result = ada_selection_open(&scene->selection, scene->session, how->thread, NULL, NULL, error);
 
 	if (result)
 		return result;
-	scene->end_ns = end_of(scene->session);
-	if (options->to && scene->selection.to_ns < scene->end_ns)
-		scene->end_ns = scene->selection.to_ns;
-	scene->from_ns = scene->end_ns > ADA_SCENE_SPAN_NS ? scene->end_ns - ADA_SCENE_SPAN_NS : 0;
+	scene->end_ns = ada_scene_last_ns(scene->session);
+	if (how->at_ns && how->at_ns < scene->end_ns)
+		scene->end_ns = how->at_ns;
+	scene->from_ns = scene->end_ns > how->span_ns ? scene->end_ns - how->span_ns : 0;
 	scene->from_ns = scene->from_ns > scene->session->start_ns ? scene->from_ns : scene->session->start_ns;
+	if (scene->end_ns < scene->from_ns)
+		scene->end_ns = scene->from_ns;
 	scene->selection.from_ns = scene->from_ns;
-	if (options->to)
+	if (how->at_ns)
 		scene->selection.to_ns = scene->end_ns;
 	return 0;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static int look_at(const struct ada_scene *scene, const struct ada_thread *thread, struct ada_scene_thread *seen)
@@ -101,29 +115,26 @@ static int look_at_all(struct ada_scene *scene, bool at_end)
 	return result || !at_end ? result : explain(scene);
 }
 
-int ada_scene_open(struct ada_scene *scene, const struct ada_options *options, struct ada_error *error)
+int ada_scene_open(struct ada_scene *scene, struct ada_session *session, const struct ada_scene_how *how, struct ada_error *error)
 {
 	int result;
 
-	*scene = (struct ada_scene){};
-	result = ada_session_open(&scene->session, options->session, error);
-	if (!result)
-		result = choose_span(scene, options, error);
+	*scene = (struct ada_scene){ .session = session };
+	result = choose_span(scene, how, error);
+	scene->stats_cpu_ns = cpu_ns();
 	if (!result)
 		result = ada_stats_compute(&scene->stats, &scene->selection, 0, error);
+	scene->stats_cpu_ns = cpu_ns() - scene->stats_cpu_ns;
 	if (result)
 		return result;
-	result = look_at_all(scene, !options->to);
-	return result ? ada_error_system(error, -result, "%s", scene->session->path) : 0;
+	result = look_at_all(scene, !how->at_ns);
+	return result ? ada_error_system(error, -result, "%s", session->path) : 0;
 }
 
 void ada_scene_close(struct ada_scene *scene)
 {
 	ada_array_free(&scene->threads);
 	ada_stats_free(&scene->stats);
-	if (scene->session) {
-		ada_selection_close(&scene->selection);
-		ada_session_close(scene->session);
-	}
+	ada_selection_close(&scene->selection);
 	*scene = (struct ada_scene){};
 }

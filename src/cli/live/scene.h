@@ -1,12 +1,11 @@
-/* What a session shows at one moment: the functions of the second before, and what each thread is in.
+/* What a session shows at one moment: the functions of the time before, and what each thread is in.
  *
  *   from_ns <= calls that begin < end_ns     stats, as of `ada report --from --to`
  *   end_ns                                   the threads: their innermost open call, and since when
  *
- * Of a session that is being recorded the moment is now, of another the last event's, unless one is named. */
+ * Of a session that is being recorded the last moment is now, of another the last event's. */
 #ifndef ADA_CLI_SCENE_H
 #define ADA_CLI_SCENE_H
-#include "cli/ground/options.h"
 #include "query/cause/cause.h"
 #include "query/session/selection.h"
 #include "query/sums/stats.h"
@@ -26,14 +25,24 @@ struct ada_scene_thread {
 };
 
 struct ada_scene {
-	struct ada_session *session;
+	struct ada_session *session; /* the caller's; it stays open */
 	struct ada_selection selection;
 	uint64_t from_ns, end_ns;
 	struct ada_stats stats;
+	uint64_t stats_cpu_ns;			    /* what counting took */
 	ADA_ARRAY(struct ada_scene_thread) threads; /* that had events in the span or are inside a call; by process and number */
 };
 
-/* 0 or -errno; to be closed in both cases. `options`: session, thread, to (the moment), clock. */
-int ada_scene_open(struct ada_scene *scene, const struct ada_options *options, struct ada_error *error);
+struct ada_scene_how {
+	const char *thread; /* as given; NULL: all */
+	uint64_t at_ns;	    /* the moment; 0: the last one */
+	uint64_t span_ns;
+};
+
+/* 0 or -errno; to be closed in both cases. */
+int ada_scene_open(struct ada_scene *scene, struct ada_session *session, const struct ada_scene_how *how, struct ada_error *error);
 void ada_scene_close(struct ada_scene *scene);
+uint64_t ada_scene_last_ns(const struct ada_session *session); /* the last moment */
+/* Of something that happened so often in the scene's time: how often a second. */
+uint64_t ada_scene_a_second(const struct ada_scene *scene, uint64_t count);
 #endif

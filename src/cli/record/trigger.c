@@ -42,18 +42,14 @@ static enum verb take_words(struct ada_options *options, const char **what)
 
 static int rule_add(const struct ada_live *live, const char *rule, struct ada_error *error)
 {
-	json_object *request = ada_live_request("trigger-add"), *answer;
-	int status;
+	struct ada_live_rule added;
+	int status = ada_live_add_rule(live, rule, &added, error);
 
-	json_object_object_add(request, "rule", json_object_new_string(rule));
-	status = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
 	if (status)
 		return status;
-	printf("rule %llu, policy version %llu\n", (unsigned long long)ada_json_u64(answer, "id", 0),
-	       (unsigned long long)ada_json_u64(answer, "policyVersion", 0));
-	if (ada_json_text(answer, "warning", NULL))
-		fprintf(stderr, "ada trigger: %s\n", ada_json_text(answer, "warning", NULL));
-	json_object_put(answer);
+	printf("rule %llu, policy version %llu\n", (unsigned long long)added.id, (unsigned long long)added.policy_version);
+	if (*added.warning)
+		fprintf(stderr, "ada trigger: %s\n", added.warning);
 	return 0;
 }
 

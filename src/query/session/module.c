@@ -150,6 +150,22 @@ int ada_module_load(struct ada_module *module)
 	return parse_table(module, module->text);
 }
 
+void ada_module_adopt(struct ada_module *module, struct ada_module *from)
+{
+	if (module->tried || !from->tried || *from->problem.text || !module->table_path || !from->table_path)
+		return;
+	if (strcmp(module->path, from->path) || strcmp(module->build_id, from->build_id) || strcmp(module->table_path, from->table_path))
+		return;
+	module->tried = true;
+	module->text = from->text;
+	module->symbols = from->symbols;
+	module->symbol_count = from->symbol_count;
+	from->tried = false;
+	from->text = NULL;
+	from->symbols = NULL;
+	from->symbol_count = 0;
+}
+
 int ada_module_head(const char *table_path, char **path, char **build_id, struct ada_error *error)
 {
 	char *head_path, *head_build_id, *line = NULL;

@@ -35,6 +35,9 @@ struct ada_module *ada_module_new(const char *path, const char *build_id, const 
 void ada_module_free(struct ada_module *module);
 /* Reads the table unless that was tried. 0, or -errno with the reason in module->problem. */
 int ada_module_load(struct ada_module *module);
+/* Takes over the table that `from` has read, where both are of the same file and the same table of names: `from` has then read none.
+ * `from` must be of no use to others meanwhile. */
+void ada_module_adopt(struct ada_module *module, struct ada_module *from);
 /* Path and build-id from a table's first line; both malloc'ed. For recordings without a manifest. */
 int ada_module_head(const char *table_path, char **path, char **build_id, struct ada_error *error);
 

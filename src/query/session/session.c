@@ -207,6 +207,14 @@ int ada_session_open(struct ada_session **opened, const char *path, struct ada_e
 	return 0;
 }
 
+/* Both have most of their modules in the same order. */
+void ada_session_adopt_names(struct ada_session *session, struct ada_session *from)
+{
+	for (size_t i = 0; i < session->modules.count; i++)
+		for (size_t j = 0; j < from->modules.count; j++)
+			ada_module_adopt(session->modules.items[i], from->modules.items[(i + j) % from->modules.count]);
+}
+
 void ada_session_close(struct ada_session *session)
 {
 	if (!session)

@@ -1,0 +1,105 @@
+#include "cli/live/watch.h"
+#include <errno.h>
+#include "query/session/clock_view.h"
+
+#define LOOK_CPU_NS 14000000
+#define SPAN_SHARE_MIN 100 /* of the span as wanted */
+
+/* Asked before the files are opened: what is over then has all its events in them. */
+static int ask(struct ada_watch *watch, struct ada_error *error)
+{
+	struct ada_error reason = {};
+	struct ada_live live;
+	int result = ada_live_find(&live, watch->options->session, &reason);
+
+	json_object_put(watch->status);
+	watch->status = NULL;
+	if (!result)
+		result = ada_live_ask(&live, ada_live_request("status"), watch->answer_seconds, &watch->status, &reason);
+	if (!result || result == -ESRCH || (result == -ETIMEDOUT && watch->session))
+		return 0;
+	return ada_error_set(error, -result, "%s", reason.text);
+}
+
+static int open_anew(struct ada_watch *watch, struct ada_session **session, struct ada_error *error)
+{
+	int result = ada_session_open(session, watch->options->session, error);
+
+	if (!result)
+		result = ada_clock_view_set(*session, watch->options->clock, error);
+	if (!result && watch->session)
+		ada_session_adopt_names(*session, watch->session);
+	return result;
+}
+
+static bool is_final(const struct ada_session *session)
+{
+	bool final = session->processes.count;
+
+	for (size_t i = 0; i < session->processes.count; i++)
+		final &= session->processes.items[i]->finalized;
+	return final;
+}
+
+static uint64_t span_of(const struct ada_watch *watch)
+{
+	return watch->status && watch->live_span_ns && watch->live_span_ns < watch->span_ns ? watch->live_span_ns : watch->span_ns;
+}
+
+static void weigh(struct ada_watch *watch)
+{
+	uint64_t cost = watch->scene.stats_cpu_ns ?: 1, span = span_of(watch);
+	double wanted = (double)span * LOOK_CPU_NS / (double)cost;
+
+	/* Longer only step by step: a quiet moment says little of the next. */
+	if (wanted > 1.25 * (double)span)
+		wanted = 1.25 * (double)span;
+	if (wanted < (double)watch->span_ns / SPAN_SHARE_MIN)
+		wanted = (double)watch->span_ns / SPAN_SHARE_MIN;
+	watch->live_span_ns = (uint64_t)wanted;
+}
+
+static void keep_scene(struct ada_watch *watch, struct ada_session *session, const struct ada_scene *scene)
+{
+	ada_scene_close(&watch->scene);
+	if (watch->session && watch->session != session)
+		ada_session_close(watch->session);
+	watch->session = session;
+	watch->scene = *scene;
+	watch->settled = !watch->status && is_final(session);
+	watch->recorder_gone = !watch->status && !watch->settled;
+	weigh(watch);
+}
+
+int ada_watch_look(struct ada_watch *watch, uint64_t at_ns, struct ada_error *error)
+{
+	struct ada_session *session = watch->session;
+	struct ada_scene_how how = { .thread = watch->options->thread, .at_ns = at_ns };
+	struct ada_scene scene = {};
+	int result = 0;
+
+	if (!watch->settled) {
+		session = NULL;
+		result = ask(watch, error) ?: open_anew(watch, &session, error);
+	}
+	how.span_ns = span_of(watch);
+	if (!result)
+		result = ada_scene_open(&scene, session, &how, error);
+	if (!result) {
+		keep_scene(watch, session, &scene);
+		return 0;
+	}
+	ada_scene_close(&scene);
+	if (session && session != watch->session)
+		ada_session_close(session);
+	return result;
+}
+
+void ada_watch_close(struct ada_watch *watch)
+{
+	json_object_put(watch->status);
+	ada_scene_close(&watch->scene);
+	if (watch->session)
+		ada_session_close(watch->session);
+	*watch = (struct ada_watch){};
+}
