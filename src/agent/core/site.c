@@ -48,6 +48,8 @@ struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id)
 	struct ada_site *site;
 	uint32_t at = hash(return_address, function_id);
 
+	if (__atomic_load_n(&sites_used, __ATOMIC_RELAXED) == 1) /* at the start, when each look-up would be the first touch of a page */
+		return NULL;
 	while ((site = __atomic_load_n(&ada_site_hash[at], __ATOMIC_ACQUIRE))) {
 		if (site->return_address == return_address && site->function_id == function_id)
 			break;
@@ -108,7 +110,7 @@ static struct ada_site *site_make(struct ada_hook *hook, uint64_t return_address
 	if (ada_stub_is_return(return_address)) /* a tail call: the slot holds a stub already, and keeps it */
 		site->entry = hook->start + ADA_TRAMPOLINE_NO_STUB;
 	site->return_address = return_address;
-	sites_used++;
+	__atomic_store_n(&sites_used, sites_used + 1, __ATOMIC_RELAXED);
 	while (ada_site_hash[at])
 		at = (at + 1) & HASH_MASK;
 	__atomic_store_n(&ada_site_hash[at], site, __ATOMIC_RELEASE);

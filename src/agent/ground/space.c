@@ -14,6 +14,7 @@
 #include "agent/ground/sys.h"
 
 #define PLACE_BITS 17
+#define CLUSTER_BITS 8 /* the places of 1 MiB of addresses are in one page of the table: each page costs a start its first touch */
 #define PROBES 64u
 #define TAKEN 1ull		    /* a place that is about to be filled */
 #define RESERVE_BYTES (64ull << 20) /* of a hard limit, for what comes later */
@@ -158,9 +159,9 @@ uint64_t ada_space_left(void)
 
 static struct ada_range *place_at(uint64_t start, uint32_t probe)
 {
-	uint64_t first = start / PAGE * 0x9e3779b97f4a7c15u >> (64 - PLACE_BITS);
+	uint64_t page = start / PAGE, cluster = (page >> CLUSTER_BITS) * 0x9e3779b97f4a7c15u >> (64 - PLACE_BITS + CLUSTER_BITS);
 
-	return &table[(first + probe) % (1u << PLACE_BITS)];
+	return &table[((cluster << CLUSTER_BITS) + page % (1u << CLUSTER_BITS) + probe) % (1u << PLACE_BITS)];
 }
 
 static void place_fill(uint64_t start, uint64_t end)

@@ -46,14 +46,30 @@ static uint64_t pages(uint64_t bytes)
 	return (bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 }
 
+/* Where the kernel would put it: mappings are dense around libraries, not least by our own segment, and a search would ask for each step. */
+static uint8_t *reserve_anywhere(uint64_t near_start, uint64_t near_end, uint64_t bytes)
+{
+	uint8_t *memory = ada_sys_map(bytes);
+	uint64_t start = (uint64_t)memory, end = start + bytes;
+
+	if (!memory || (near_start < REACH_BYTES + start && end < REACH_BYTES + near_end))
+		return memory;
+	ada_sys_unmap(memory, bytes);
+	return NULL;
+}
+
 /* Tries below the module first. Above a program that isn't position-independent its heap grows, so there it tries from far to near. */
 static uint8_t *reserve(uint64_t near_start, uint64_t near_end, uint64_t bytes)
 {
+	uint64_t distance = GAP_BYTES + pages(bytes);
 	uint8_t *memory = NULL;
-	uint64_t distance;
 
 	near_start &= ~(PAGE_BYTES - 1);
-	for (distance = GAP_BYTES + pages(bytes); !memory && distance < REACH_BYTES && distance < near_start; distance += STEP_BYTES)
+	if (distance < near_start)
+		memory = ada_sys_map_at((void *)(near_start - distance), bytes, PROT_READ | PROT_WRITE);
+	if (!memory)
+		memory = reserve_anywhere(near_start, near_end, bytes);
+	for (; !memory && distance < REACH_BYTES && distance < near_start; distance += STEP_BYTES)
 		memory = ada_sys_map_at((void *)(near_start - distance), bytes, PROT_READ | PROT_WRITE);
 	for (distance = REACH_BYTES - pages(bytes); !memory && distance > GAP_BYTES; distance -= STEP_BYTES)
 		memory = ada_sys_map_at((void *)(pages(near_end) + distance), bytes, PROT_READ | PROT_WRITE);
