@@ -37,23 +37,6 @@ static int open_roomy(void **state)
 	return 0;
 }
 
-static int open_small(void **state)
-{
-	open_tmpfs("24m");
-	return 0;
-}
-
-static int open_filled(void **state)
-{
-	int fd = open_tmpfs("512m") < 0 ? -1 : openat(shared.directory, "filler", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-	if (fd >= 0) {
-		assert_int_equal(fallocate(fd, 0, 0, 300 << 20), 0);
-		close(fd);
-	}
-	return 0;
-}
-
 static int close_shared(void **state)
 {
 	if (shared.directory < 0)
@@ -84,4 +67,9 @@ static void become_one_who_mounts(void)
 	write_file("/proc/self/gid_map", "%u %u 1", group);
 }
 
+#define IN(open, test)                                                                                                                     \
+	{                                                                                                                                  \
+#test ": " #open, test, open, close_shared, NULL                                                                           \
+	}
+#define IN_BOTH(test) IN(open_own, test), IN(open_roomy, test)
 #endif

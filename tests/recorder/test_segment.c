@@ -17,6 +17,23 @@
 
 static int agent_fd;
 
+static int open_small(void **state)
+{
+	open_tmpfs("24m");
+	return 0;
+}
+
+static int open_filled(void **state)
+{
+	int fd = open_tmpfs("512m") < 0 ? -1 : openat(shared.directory, "filler", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd >= 0) {
+		assert_int_equal(fallocate(fd, 0, 0, 300 << 20), 0);
+		close(fd);
+	}
+	return 0;
+}
+
 static struct ada_segment create(uint64_t bytes)
 {
 	struct ada_segment_options options = { .shared = &shared,
@@ -224,61 +241,6 @@ static void a_young_one_gets_what_it_uses(void **state)
 	assert_true(free_chunks(&segment) > first);
 	close(agent_fd);
 	ada_segment_destroy(&segment);
-}
-
-/* Nor does the one detail chunk that its first event takes bring it more: at the start it has what one huge page holds. */
-static void a_young_one_gets_no_more_detail(void **state)
-{
-	struct ada_segment_options options = { .shared = &shared,
-					       .index_buffer_bytes = 64 << 20,
-					       .detail_buffer_bytes = 64 << 20,
-					       .detail_stack_bytes = 256,
-					       .stack_at_return = true,
-					       .allowed_bytes = UINT64_MAX };
-	struct ada_segment segment;
-	uint32_t first;
-
-	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, NULL), 0);
-	first = segment.detail_ready;
-	assert_int_equal(first, (2u << 20) / segment.detail_chunk_bytes);
-	segment.young_until_ns = UINT64_MAX;
-	segment.detail_free_map[0] &= ~1ull;
-	while (ada_segment_grow(&segment))
-		;
-	assert_int_equal(segment.detail_ready, first);
-	segment.young_until_ns = 0;
-	ada_segment_grow(&segment);
-	assert_true(segment.detail_ready > first);
-	close(agent_fd);
-	ada_segment_destroy(&segment);
-}
-
-/* A crowd of processes under one limit: none begins with more than it needs, and it gets more only where that is allowed. */
-static void begins_small_where_memory_is_scarce(void **state)
-{
-	struct ada_segment_options options = { .shared = &shared,
-					       .index_buffer_bytes = 64 << 20,
-					       .detail_buffer_bytes = 64 << 20,
-					       .detail_stack_bytes = 128,
-					       .scarce = true };
-	struct ada_segment segment;
-	struct stat file;
-
-	if (shared.directory < 0)
-		test_skip("needs the right to mount");
-	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, NULL), 0);
-	assert_int_equal(fstat(segment.fd, &file), 0);
-	assert_in_range(file.st_blocks * 512, 1, 5 << 18);
-	assert_int_equal(segment.free_map[0], 0xff);
-	assert_int_equal(segment.shm->index_front, 8);
-	ada_segment_grow(&segment);
-	assert_int_equal(segment.chunks_ready, 8);
-	assert_int_equal(segment.detail_ready, 0);
-	ada_segment_allow(&segment, 64 << 20, 0);
-	ada_segment_grow(&segment);
-	assert_true(segment.chunks_ready > 8 && segment.detail_ready);
-	ada_segment_destroy(&segment);
-	close(agent_fd);
 }
 
 /* All of it is used up: what is free has its memory, and growth ends. */
@@ -548,19 +510,12 @@ static void another_recorder_finds_it(void **state)
 	ada_segment_destroy(&segment);
 }
 
-#define IN(open, test)                                                                                                                     \
-	{                                                                                                                                  \
-#test ": " #open, test, open, close_shared, NULL                                                                           \
-	}
-#define IN_BOTH(test) IN(open_own, test), IN(open_roomy, test)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = { IN_BOTH(layout),
 					    IN_BOTH(small_chunks),
 					    IN_BOTH(is_made_before_its_process_is_known),
 					    IN_BOTH(a_young_one_gets_what_it_uses),
-					    IN_BOTH(a_young_one_gets_no_more_detail),
 					    IN_BOTH(has_room_for_a_policy_ahead),
 					    IN_BOTH(grows_ahead_of_use),
 					    IN_BOTH(agent_outruns_growth),
@@ -570,7 +525,6 @@ int main(void)
 					    IN_BOTH(in_use_while_anyone_maps_it),
 					    IN_BOTH(leaving_tells_the_agent),
 					    IN_BOTH(another_recorder_finds_it),
-					    IN_BOTH(begins_small_where_memory_is_scarce),
 					    IN(open_filled, grows_with_use_where_room_is_scarce),
 					    IN(open_small, grows_no_further_than_there_is_room) };
 

@@ -80,6 +80,33 @@ static void each_is_taken_once(void **state)
 	}
 }
 
+static blkcnt_t blocks(const struct ada_segment *segment)
+{
+	struct stat file;
+
+	assert_int_equal(fstat(segment->fd, &file), 0);
+	return file.st_blocks;
+}
+
+/* What children get, most of which are gone soon. */
+static void all_but_the_first_are_small(void **state)
+{
+	struct ada_segment segments[3];
+	int agent_fd;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		struct ada_segment_options options = wanted(i);
+
+		take(&options, &segments[i], &agent_fd);
+		ada_stock_refill(stock, true);
+		close(agent_fd);
+	}
+	assert_true(blocks(&segments[1]) < blocks(&segments[0]));
+	assert_int_equal(blocks(&segments[1]), blocks(&segments[2]));
+	for (uint32_t i = 0; i < 3; i++)
+		ada_segment_destroy(&segments[i]);
+}
+
 static void another_kind_is_not_there(void **state)
 {
 	struct ada_segment_options options = wanted(1);
@@ -249,6 +276,7 @@ int main(void)
 					    cmocka_unit_test_setup_teardown(what_nobody_uses_is_given_up, open_stock, close_stock),
 					    cmocka_unit_test_setup_teardown(those_on_their_way_are_waited_for, open_stock, close_stock),
 					    cmocka_unit_test_setup_teardown(each_is_taken_once, open_stock, close_stock),
+					    cmocka_unit_test_setup_teardown(all_but_the_first_are_small, open_stock, close_stock),
 					    cmocka_unit_test_setup_teardown(another_kind_is_not_there, open_stock, close_stock) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

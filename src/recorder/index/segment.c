@@ -175,7 +175,7 @@ static uint32_t detail_at_start(const struct ada_segment *segment)
 }
 
 /* The memory before the pools is used only here and there: each touch would make a huge page. */
-static int prepare(struct ada_segment *segment, const struct ada_shm *layout, bool scarce)
+static int prepare(struct ada_segment *segment, const struct ada_shm *layout, bool small)
 {
 	madvise(segment->shm, layout->index_offset, MADV_NOHUGEPAGE);
 	madvise(segment->shm, segment->total_bytes, MADV_DONTDUMP); /* a recorder that crashes is dead at once, not when that is written */
@@ -186,7 +186,7 @@ static int prepare(struct ada_segment *segment, const struct ada_shm *layout, bo
 		       ada_segment_room(segment, segment->threads_free, ADA_THREADS_MAX / 8) ?:
 		       policy_begin(segment)						     ?:
 		       (segment->detail_chunks ? ada_segment_room(segment, segment->detail_free_map, segment->maps_end - layout->detail_free_offset) : 0) ?:
-		       (scarce ? ada_segment_begin_small(segment) : ada_segment_grow_chunks(segment, CHUNKS_AT_START));
+		       (small ? ada_segment_begin_small(segment) : ada_segment_grow_chunks(segment, CHUNKS_AT_START));
 }
 
 static void name_of(char name[ADA_SHARED_NAME_BYTES], const struct ada_segment_options *options)
@@ -217,7 +217,7 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 		goto fail;
 	}
 	point(segment, memory, &layout);
-	status = prepare(segment, &layout, options->scarce);
+	status = prepare(segment, &layout, options->scarce || options->brief);
 	if (status) {
 		status = ada_error_system(error, -status, "no room in %s for a buffer", ada_shared_text(options->shared));
 		goto fail;
@@ -240,6 +240,8 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	segment->looked_ns = ada_clock_boottime_ns();
 	if (options->scarce)
 		segment->room_bytes = 0; /* until more is allowed */
+	else if (options->brief && ada_segment_recycles_detail(segment))
+		ada_segment_begin_small_detail(segment);
 	else
 		ada_segment_grow_detail(segment, detail_at_start(segment));
 	return 0;

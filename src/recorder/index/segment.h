@@ -45,6 +45,7 @@ struct ada_segment {
 	uint64_t young_until_ns;	 /* until then it gets no more than it uses */
 	uint64_t looked_ns, sealed_then; /* how fast the program is */
 	bool collapses;			 /* huge pages don't come by themselves, and the kernel has given those asked for */
+	bool begun_small;		 /* in small pages, until it grows */
 	bool detail_exhausted;		 /* or nearly so: the rest is for the index */
 };
 
@@ -60,6 +61,7 @@ struct ada_segment_options {
 	bool captures;	      /* what arguments point at may be captured */
 	enum ada_detail_mode detail_mode;
 	bool scarce;   /* limits leave little memory: it begins with about a megabyte */
+	bool brief;    /* its process may be gone soon: it begins with as much, and what it gets later has no limit for that */
 	bool no_small; /* there is no address space to spare */
 	uint32_t pid, provider;
 	uint32_t ticks_a_wait; /* ADA_WAIT_NS in ticks */

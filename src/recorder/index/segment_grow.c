@@ -9,7 +9,8 @@
 #include "base/clock.h"
 #include "recorder/index/segment_parts.h"
 
-#define CHUNKS_SMALL 8u	     /* 256 KiB */
+#define CHUNKS_SMALL 8u /* 256 KiB */
+#define DETAIL_SMALL 2u
 #define CHUNKS_AT_FIRST 256u /* 8 MiB */
 #define CHUNKS_AHEAD 512u    /* 16 MiB: some ms of the fastest producer; and what a producer fills in so many ms: */
 #define AHEAD_MS 10u
@@ -203,20 +204,49 @@ int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t step)
 	return 0;
 }
 
+/* In small pages: no more of a huge page is made than is used. */
+static int begin_small(struct ada_segment *segment, uint8_t *pool, uint64_t bytes, uint64_t pool_bytes)
+{
+	madvise(pool, pool_bytes < ADA_HUGE_PAGE ? pool_bytes : ADA_HUGE_PAGE, MADV_NOHUGEPAGE);
+	segment->begun_small = true;
+	return ada_segment_room(segment, pool, bytes);
+}
+
 int ada_segment_begin_small(struct ada_segment *segment)
 {
 	uint32_t count = CHUNKS_SMALL < segment->chunks ? CHUNKS_SMALL : segment->chunks;
-	uint64_t bytes = (uint64_t)count * ADA_CHUNK_BYTES;
-	int status;
+	int status = begin_small(segment, segment->pool, (uint64_t)count * ADA_CHUNK_BYTES, (uint64_t)segment->chunks * ADA_CHUNK_BYTES);
 
-	madvise(segment->pool, bytes, MADV_NOHUGEPAGE);
-	status = ada_segment_room(segment, segment->pool, bytes);
 	if (status)
 		return status;
 	__atomic_store_n(&segment->chunks_ready, count, __ATOMIC_RELEASE);
 	for (uint32_t chunk = 0; chunk < count; chunk++)
 		ada_map_give(segment->free_map, chunk);
 	return 0;
+}
+
+void ada_segment_begin_small_detail(struct ada_segment *segment)
+{
+	uint32_t count = DETAIL_SMALL < segment->detail_chunks ? DETAIL_SMALL : segment->detail_chunks;
+
+	if (count && !begin_small(segment, segment->detail_pool, (uint64_t)count * segment->detail_chunk_bytes,
+				  (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes))
+		ada_segment_grow_detail(segment, count);
+}
+
+/* A process that grows stays: what it began with in small pages becomes huge pages, where the kernel has some. */
+static void unfold(struct ada_segment *segment)
+{
+	uint64_t bytes = (uint64_t)segment->chunks * ADA_CHUNK_BYTES,
+		 detail_bytes = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes;
+
+	if (!segment->begun_small || segment->room_bytes < 2 * ADA_HUGE_PAGE)
+		return;
+	segment->begun_small = false;
+	if (bytes >= ADA_HUGE_PAGE && !madvise(segment->pool, ADA_HUGE_PAGE, MADV_HUGEPAGE))
+		madvise(segment->pool, ADA_HUGE_PAGE, MADV_COLLAPSE);
+	if (detail_bytes >= ADA_HUGE_PAGE && segment->detail_ready && !madvise(segment->detail_pool, ADA_HUGE_PAGE, MADV_HUGEPAGE))
+		madvise(segment->detail_pool, ADA_HUGE_PAGE, MADV_COLLAPSE);
 }
 
 bool ada_segment_recycles_detail(const struct ada_segment *segment)
@@ -404,6 +434,7 @@ enum ada_growth ada_segment_grow(struct ada_segment *segment)
 	wanted = chunks_wanted(segment, free);
 	status = ada_segment_grow_tables(segment);
 	if (!status && wanted) {
+		unfold(segment);
 		status = ada_segment_grow_chunks(segment, CHUNKS_STEP);
 		growth = free + CHUNKS_STEP < wanted / 2 && ready - free > 1 ? ADA_GROWTH_URGENT : ADA_GROWTH_MORE;
 	}

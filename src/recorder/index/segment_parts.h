@@ -19,6 +19,7 @@ int ada_segment_grow_tables(struct ada_segment *segment);			     /* of threads a
 int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t count);	     /* of `count` more, or those left; sets their bits */
 int ada_segment_begin_small(struct ada_segment *segment);			     /* the first time, instead: a few, in small pages */
 void ada_segment_grow_detail(struct ada_segment *segment, uint32_t count);	     /* the same; where memory runs out it ends for good */
+void ada_segment_begin_small_detail(struct ada_segment *segment);		     /* the first time, instead */
 
 /* New detail replaces old; otherwise a chunk without memory is a hole when it is wanted. */
 bool ada_segment_recycles_detail(const struct ada_segment *segment);

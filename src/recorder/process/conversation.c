@@ -409,6 +409,8 @@ static void converse(struct ada_talk *talk, union message *message)
 	note_end(talk->provider);
 	ada_server_reached(recorder->server, talk->socket, ADA_TALK_TOLD);
 	ada_recorder_wake(recorder);
+	if (talk->start)
+		ada_stock_refill(recorder->stock, false);
 	if (done && talk->start)
 		ada_policy_warn_unknown(recorder->policy, talk->provider);
 	if (done && !talk->late)

@@ -107,12 +107,16 @@ static void settle(const struct ada_talk *talk, const struct ada_provider *paren
 	ada_provider_settle(talk->provider);
 }
 
-/* Behind the answer: each of them may take the CPU from this thread, and a process waits for that. */
+/* Behind the answer: each of them may take the CPU from this thread, and a process waits for that. So the main thread, which comes by anyway,
+ * is only called for the program itself, whose first manifest is then written meanwhile. What a start took from the stock is
+ * made anew at its end (conversation.c); forks come in crowds. */
 static void wake_others(const struct ada_talk *talk)
 {
 	ada_grower_wake(talk->recorder); /* now, not when the main thread comes by: the program is about to run */
-	ada_recorder_wake(talk->recorder);
-	ada_stock_refill(talk->recorder->stock, talk->fork);
+	if (talk->pid == talk->recorder->main_pid)
+		ada_recorder_wake(talk->recorder);
+	if (talk->fork)
+		ada_stock_refill(talk->recorder->stock, true);
 }
 
 static struct ada_newcomer newcomer_of(struct ada_talk *talk, const struct ada_hello *hello, struct ada_provider *parent)

@@ -12,6 +12,7 @@
 #define IDLE_MS 5	    /* the memory that lies ready lasts longer, even for the fastest producer */
 #define ALLOW_NS 5000000ull /* how old what is allowed may be; and where no group has a limit: */
 #define ALLOW_UNLIMITED_NS 50000000ull
+#define UNLIMITED_AGE_NS 100000000ull /* so long it holds for others that there is none */
 #define ASKED_AT_ONCE 16u
 
 /* True: the segment stays mapped until `growing` is taken back. We don't hold the lock for that: memory may be slow to come, and whoever
@@ -99,6 +100,13 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 	return growth;
 }
 
+/* Nothing to do until a process comes: whoever enters one looks at `grower_sleeps` behind that. */
+static bool may_sleep(const struct ada_grower *grower)
+{
+	__atomic_store_n(&grower->recorder->grower_sleeps, true, __ATOMIC_SEQ_CST);
+	return !ada_provider_at(grower->recorder, grower->taken);
+}
+
 static void *grower_run(void *argument)
 {
 	struct ada_grower *grower = argument;
@@ -111,8 +119,9 @@ static void *grower_run(void *argument)
 		bool any;
 		enum ada_growth growth;
 
-		if (poll(&wake, 1, timeout) > 0)
+		if (poll(&wake, 1, timeout < 0 && !may_sleep(grower) ? 0 : timeout) > 0)
 			eventfd_read(grower->wake, &news);
+		__atomic_store_n(&grower->recorder->grower_sleeps, false, __ATOMIC_RELAXED);
 		/* As a rule a step a turn is enough, and short processes end before it has cost much. */
 		growth = grow_all(grower, &any);
 		if (growth)
@@ -133,16 +142,26 @@ int ada_grower_open(struct ada_grower *grower, struct ada_recorder *recorder, st
 	return status ? ada_error_system(error, status, "no thread") : 0;
 }
 
-void ada_grower_wake(const struct ada_recorder *recorder)
+/* While processes live, the grower comes by itself, and early enough: awake at once, it would take a CPU from the process that begins. */
+void ada_grower_wake(struct ada_recorder *recorder)
 {
-	eventfd_write(recorder->grower_wake, 1);
+	if (__atomic_load_n(&recorder->grower_sleeps, __ATOMIC_SEQ_CST))
+		eventfd_write(recorder->grower_wake, 1);
+}
+
+bool ada_grower_unlimited(const struct ada_recorder *recorder, uint64_t now_ns, uint64_t *room)
+{
+	uint64_t asked_ns = __atomic_load_n(&recorder->unlimited_ns, __ATOMIC_ACQUIRE);
+
+	*room = __atomic_load_n(&recorder->machine_room, __ATOMIC_RELAXED);
+	return asked_ns && now_ns < asked_ns + UNLIMITED_AGE_NS;
 }
 
 void ada_grower_close(struct ada_grower *grower)
 {
 	if (grower->running) {
 		__atomic_store_n(&grower->quit, true, __ATOMIC_RELEASE);
-		ada_grower_wake(grower->recorder);
+		eventfd_write(grower->wake, 1);
 		pthread_join(grower->thread, NULL);
 	}
 	if (grower->wake >= 0)

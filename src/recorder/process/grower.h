@@ -20,6 +20,8 @@ struct ada_grower {
 };
 
 int ada_grower_open(struct ada_grower *grower, struct ada_recorder *recorder, struct ada_error *error);
-void ada_grower_wake(const struct ada_recorder *recorder); /* any thread: a process is about to record */
+void ada_grower_wake(struct ada_recorder *recorder); /* any thread: a process is about to record */
+/* True where the recorder's control groups had no limit when that was asked last, a moment before `now_ns`; *room: of the machine. */
+bool ada_grower_unlimited(const struct ada_recorder *recorder, uint64_t now_ns, uint64_t *room);
 void ada_grower_close(struct ada_grower *grower);
 #endif

@@ -20,6 +20,7 @@
 #include "recorder/index/space.h"
 #include "recorder/policy/policy.h"
 #include "recorder/process/exit.h"
+#include "recorder/process/grower.h"
 #include "recorder/process/heir.h"
 #include "recorder/process/stock.h"
 #include "recorder/session/manifest.h"
@@ -29,7 +30,6 @@
 #define LEAST_LEFT_BYTES (4ull << 20) /* of a control group: below, the rest is the programs'; and as much of it for each of them: */
 #define UNFOLDS_BYTES (1ull << 20)    /* what a process that has just begun still touches */
 #define YOUNG_NS 20000000ull	      /* most children are gone by then, and those of forks execute something */
-#define LIMITS_AGE_NS 100000000ull    /* so long the grower's answer holds that there are none */
 #define SLICE 64		      /* chunks that are drained before the windows are looked at again */
 #define EVENTS_LINGER_NS 500000000ull /* for pre-rolls in events: nobody knows how long those take */
 
@@ -183,15 +183,18 @@ static void unlink_segment(const struct ada_provider *provider)
 	ada_shared_unlink(&provider->recorder->shared, name);
 }
 
-/* The grower asks all the time; its answer does where there are no limits that programs that come at once could exceed together. */
-static struct ada_limits limits_of(const struct ada_provider *provider)
+/* The grower asks all the time; its answer does where there are no limits that programs that come at once could exceed together. It needn't
+ * ask of this one soon, then. */
+static struct ada_limits limits_of(struct ada_provider *provider)
 {
 	const struct ada_recorder *recorder = provider->recorder;
-	uint64_t asked_ns = __atomic_load_n(&recorder->unlimited_ns, __ATOMIC_ACQUIRE);
-	uint64_t room = __atomic_load_n(&recorder->machine_room, __ATOMIC_RELAXED);
+	uint64_t room;
 
-	if (provider->start_ns < asked_ns + LIMITS_AGE_NS && ada_limit_is_shared(provider->pid))
+	if (ada_grower_unlimited(recorder, provider->start_ns, &room) && ada_limit_is_shared(provider->pid)) {
+		provider->allowed_ns = provider->start_ns;
+		provider->allowed_among = SIZE_MAX;
 		return (struct ada_limits){ room, room, UINT64_MAX };
+	}
 	return ada_limits_of(provider->pid, __atomic_load_n(&recorder->pool_bytes, __ATOMIC_RELAXED));
 }
 
@@ -201,6 +204,7 @@ static struct ada_segment_options options_for(const struct ada_provider *provide
 
 	options.allowed_bytes = limits->room;
 	options.scarce = limits->own_room < BEGINNING_BYTES;
+	options.brief = provider->pid != provider->recorder->main_pid;
 	options.pid = (uint32_t)provider->pid;
 	options.provider = provider->number;
 	options.named = true;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "recorder/host/limit.h"
 #include "recorder/index/space.h"
+#include "recorder/process/grower.h"
 #include "recorder/process/server.h"
 #include "recorder/state/provider.h"
 
@@ -22,6 +23,8 @@
 #define AWAIT_NS 5000000000ull	  /* longest wait for one that is on its way */
 #define SETTLE_NS 2000000000ull
 #define SLICE_NS 1000000ull
+
+#define FIRST 1u /* the program's; what follows is for children, most of which are gone soon: clearing pages would be most of their cost */
 
 enum stage { FREE, LISTED, ADOPTED, ENTERED };
 struct place {
@@ -101,9 +104,11 @@ static void unlist(struct ada_stock *stock, const struct place *place)
 static uint64_t plenty(const struct ada_stock *stock)
 {
 	const struct ada_recorder *recorder = stock->recorder;
-	uint64_t room = ada_limit_room(getpid(), __atomic_load_n(&recorder->pool_bytes, __ATOMIC_RELAXED));
 	struct statvfs file_system;
+	uint64_t room;
 
+	if (!ada_grower_unlimited(recorder, ada_clock_boottime_ns(), &room))
+		room = ada_limit_room(getpid(), __atomic_load_n(&recorder->pool_bytes, __ATOMIC_RELAXED));
 	if (!recorder->shared.own || room <= PLENTY_BYTES || ada_space_left(getpid()) != UINT64_MAX)
 		return 0;
 	return fstatvfs(recorder->shared.directory, &file_system) || !file_system.f_blocks ||
@@ -127,6 +132,7 @@ static bool segment_make(const struct ada_stock *stock, struct place *place)
 	uint64_t room = plenty(stock);
 
 	options.allowed_bytes = room / ADA_READY_PLACES; /* until the grower knows the process */
+	options.brief = place->number > FIRST;
 	if (!room || ada_segment_create(&place->segment, &options, &place->agent_fd, NULL))
 		return false;
 	if (!ada_segment_policy_ahead(&place->segment, FUNCTIONS)) /* else it is made when it is needed, and a child asks */

@@ -161,6 +161,7 @@ struct ada_recorder {
 	const char *control_path; /* of its socket, as session.json has it; NULL: it is closed */
 	int wake;		  /* eventfd: other threads have news for the main one */
 	int grower_wake;	  /* the grower's eventfd */
+	bool grower_sleeps;	  /* and it sees new processes only by that one (atomic) */
 	pid_t main_pid;
 	int main_pidfd;
 	struct ada_exit_info main_exit;
