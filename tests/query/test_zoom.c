@@ -1,5 +1,10 @@
 /* Pictures of random sessions, against the list of the calls that the generator made. */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/file.h"
+#include "base/hash.h"
 #include "fixture.h"
 #include "query/calls/stack.h"
 #include "query/zoom/zoom.h"
@@ -276,12 +281,168 @@ static void test_losses(void **state)
 	ada_zoom_close(&zoom);
 }
 
+/* --- a reading that goes on ------------------------------------------------------------------------------------------------ */
+
+/* Of the first `read` events: each call that begins there counts, and what is open lasts until the last of them. */
+static void check_part(const struct ada_zoom_thread *thread, uint64_t read)
+{
+	const struct ada_thread *events = thread->thread;
+	uint64_t first_ns = atf_thread_get(events->events, 0)->timestamp_ns;
+	uint64_t last_ns = atf_thread_get(events->events, read - 1)->timestamp_ns;
+	struct ada_zoom_view view = { first_ns, last_ns + 1, 1 + (uint32_t)some(300), DEPTHS };
+	uint64_t wanted[64] = {}, drawn[64] = {};
+	struct ada_zoom_picture picture;
+	struct ada_stack stack;
+
+	for (uint64_t i = 0; i < read; i++) {
+		const struct ada_event *event = atf_thread_get(events->events, i);
+
+		wanted[event->call_depth < 64 ? event->call_depth : 63] += event->event_kind == ADA_EVENT_CALL;
+	}
+	assert_int_equal(ada_zoom_draw(&picture, thread, &view), 0);
+	for (uint32_t depth = 0; depth < picture.depths; depth++)
+		for (uint32_t column = 0; column < view.columns; column++)
+			drawn[depth < 64 ? depth : 63] += cell_of(&picture, depth, column)->calls;
+	assert_memory_equal(drawn, wanted, sizeof wanted);
+	assert_int_equal(ada_stack_at(&stack, events, read), 0);
+	for (size_t i = 0; i < stack.frames.count; i++) {
+		const struct ada_event *call = atf_thread_get(events->events, stack.frames.items[i].position);
+
+		assert_true(cell_of(&picture, call->call_depth, column_of(&view, call->timestamp_ns))->duration_ns >=
+			    last_ns - call->timestamp_ns);
+	}
+	ada_stack_close(&stack);
+	ada_zoom_picture_free(&picture);
+}
+
+/* As of a session that is recorded meanwhile: each time it is opened again it has more events, and in the end it has all. */
+static void test_a_reading_goes_on(void **state)
+{
+	struct fixture *fixture = *state;
+	struct known *known = synth_random(fixture->synth, 5, 2, 40000);
+	uint64_t counts[2], read[2] = {};
+	struct ada_zoom zoom;
+
+	seed = 5;
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	for (int i = 0; i < 2; i++) {
+		counts[i] = fixture->session->threads.items[i].count;
+		fixture->session->threads.items[i].count = 0;
+		fixture->session->threads.items[i].process->finalized = false;
+	}
+	assert_int_equal(ada_zoom_open(&zoom, fixture->session), 0);
+	zoom.live = true;
+	for (unsigned int round = 0; round < 12; round++) {
+		for (int i = 0; i < 2; i++) {
+			read[i] += some(round % 3 ? 5000 : 20);
+			read[i] = read[i] < counts[i] ? read[i] : counts[i];
+			fixture->session->threads.items[i].count = read[i];
+		}
+		assert_int_equal(ada_zoom_follow(&zoom, fixture->session), 0);
+		assert_int_equal(ada_zoom_build(&zoom, 2), 0);
+		assert_int_equal(zoom.done, read[0] + read[1]);
+		for (int i = 0; i < 2; i++)
+			if (read[i])
+				check_part(&zoom.threads[i], read[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		fixture->session->threads.items[i].count = counts[i];
+		fixture->session->threads.items[i].process->finalized = true;
+	}
+	assert_int_equal(ada_zoom_follow(&zoom, fixture->session), 0);
+	assert_int_equal(ada_zoom_build(&zoom, 2), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_true(zoom.threads[i].whole);
+		check_views(&zoom, known, i);
+		check_places(&zoom, i);
+	}
+	ada_zoom_close(&zoom);
+	known_free(known);
+}
+
+/* --- what is kept --------------------------------------------------------------------------------------------------------- */
+
+static void kept_path(const struct ada_zoom *zoom, char path[PATH_MAX])
+{
+	assert_int_equal(ada_path(path, "%s/thread_0/" ADA_ZOOM_KEPT, zoom->threads[0].thread->process->path), 0);
+}
+
+/* The file with one byte changed, and a checksum that says nothing of it. */
+static void damage(const char *path, const char *bytes, size_t length, bool resum)
+{
+	enum { CHECKSUM_AT = 40, HEADER = 48 + 8 * (ADA_ZOOM_LEVELS + 4) + 16 };
+	char *changed = malloc(length);
+	size_t at = (size_t)some(length);
+	uint64_t sum;
+
+	memcpy(changed, bytes, length);
+	changed[at] = (char)(changed[at] ^ (1 << some(8)));
+	if (resum) {
+		sum = ada_hash_bytes(changed + HEADER, length - HEADER);
+		memcpy(changed + CHECKSUM_AT, &sum, sizeof sum);
+	}
+	assert_int_equal(ada_file_replace_at(AT_FDCWD, path, changed, length, false), 0);
+	free(changed);
+}
+
+/* What another reading kept draws the same pictures; damaged it isn't taken, or, by whoever can make checksums, does no harm. */
+static void test_what_is_kept(void **state)
+{
+	struct ada_zoom_view view = { SYNTH_START_NS, SYNTH_START_NS + 100000000, 100, DEPTHS };
+	struct fixture *fixture = *state;
+	struct known *known = synth_random(fixture->synth, 3, 1, 30000);
+	struct ada_zoom zoom, again;
+	char path[PATH_MAX], *bytes;
+	size_t length;
+
+	seed = 3;
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	assert_int_equal(ada_zoom_open(&zoom, fixture->session), 0);
+	assert_false(ada_zoom_take(&zoom.threads[0]));
+	assert_int_equal(ada_zoom_build(&zoom, 1), 0);
+	ada_zoom_keep(&zoom.threads[0]);
+	kept_path(&zoom, path);
+	ada_zoom_close(&zoom);
+	assert_int_equal(ada_zoom_open(&again, fixture->session), 0);
+	assert_true(ada_zoom_take(&again.threads[0]));
+	check_views(&again, known, 0);
+	check_places(&again, 0);
+	ada_zoom_close(&again);
+	assert_int_equal(ada_file_read(path, &bytes, &length, &(struct ada_error){}), 0);
+	for (unsigned int round = 0; round < 2000; round++) {
+		bool resum = round % 2;
+		struct ada_zoom_picture picture;
+
+		damage(path, bytes, length, resum);
+		assert_int_equal(ada_zoom_open(&again, fixture->session), 0);
+		if (ada_zoom_take(&again.threads[0])) {
+			assert_true(resum);
+			assert_int_equal(ada_zoom_draw(&picture, &again.threads[0], &view), 0);
+			ada_zoom_picture_free(&picture);
+		}
+		ada_zoom_close(&again);
+	}
+	/* Cut short, and of files that have changed since. */
+	assert_int_equal(ada_file_replace(path, bytes, length - 1, &(struct ada_error){}), 0);
+	assert_int_equal(ada_zoom_open(&again, fixture->session), 0);
+	assert_false(ada_zoom_take(&again.threads[0]));
+	assert_int_equal(ada_file_replace(path, bytes, length, &(struct ada_error){}), 0);
+	assert_true(ada_zoom_take(&again.threads[0]));
+	ada_zoom_close(&again);
+	assert_int_equal(ada_zoom_open(&again, fixture->session), 0);
+	assert_int_equal(ada_path(path, "%s/thread_0/index.atf", again.threads[0].thread->process->path), 0);
+	assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[2]){ { 1, 1 }, { 1, 1 } }, 0), 0);
+	assert_false(ada_zoom_take(&again.threads[0]));
+	ada_zoom_close(&again);
+	free(bytes);
+	known_free(known);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_sessions),
-		FIXTURE_TEST(test_a_rare_spike_is_drawn),
-		FIXTURE_TEST(test_losses),
+		cmocka_unit_test(test_random_sessions), FIXTURE_TEST(test_a_rare_spike_is_drawn), FIXTURE_TEST(test_losses),
+		FIXTURE_TEST(test_a_reading_goes_on),	FIXTURE_TEST(test_what_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
-"""A server of `ada view`, asked as its page asks it."""
+"""A server of `ada view`, asked as its page asks it; and a browser with its page."""
+import contextlib
 import json
+import shutil
 import signal
 import subprocess
 import time
@@ -8,6 +10,7 @@ import urllib.parse
 import urllib.request
 
 import pytest
+from browser import Browser
 
 
 class View:
@@ -70,3 +73,31 @@ def serve(ada):
     for server in made:
         server.process.kill()
         server.process.communicate()
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    if not shutil.which("chromedriver") or not shutil.which("chromium"):
+        pytest.skip("needs chromium and chromium-driver")
+    started = Browser(tmp_path_factory.mktemp("browser"))
+    yield started
+    started.close()
+
+
+@contextlib.contextmanager
+def opened_page(browser, url, place=""):
+    """The page, painted. At the end it may have complained of nothing, and have asked its server alone."""
+    browser.open(url + place)
+    browser.until("return document.body.dataset.ready && document.body.dataset.pictures")
+    try:
+        yield browser
+    except BaseException:
+        browser.logged()
+        browser.requests.clear()
+        browser.complaints.clear()
+        raise
+    assert browser.logged() == []
+    strangers = [asked for asked in browser.requests if not asked.startswith(url) and not asked.startswith(("about:", "data:"))]
+    browser.requests.clear()
+    browser.open("about:blank")
+    assert strangers == []

@@ -1,8 +1,8 @@
 """The page of `ada view` in a browser: it loads, zooms, searches, picks, tells; by mouse and by keyboard; and asks nobody but its server."""
-import shutil
+import contextlib
 
 import pytest
-from browser import Browser
+from conftest import opened_page
 
 RANDOM = "random:11:3:30000"
 ENTER, HOME, TAB, UP, DOWN, LEFT, RIGHT = "\ue007", "\ue011", "\ue004", "\ue013", "\ue015", "\ue012", "\ue014"
@@ -36,30 +36,11 @@ return [...document.querySelectorAll("button, input, select, canvas, progress, [
 """
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    if not shutil.which("chromedriver") or not shutil.which("chromium"):
-        pytest.skip("needs chromium and chromium-driver")
-    started = Browser(tmp_path_factory.mktemp("browser"))
-    yield started
-    started.close()
-
-
 @pytest.fixture
 def page(browser, view):
-    """page(SCENARIO, HASH): the page of a session, painted. At the end it may have complained of nothing, and have asked its server alone."""
-    urls = []
-
-    def open_page(scenario, place=""):
-        urls.append(view(scenario).url)
-        browser.open(urls[-1] + place)
-        browser.until("return document.body.dataset.ready && document.body.dataset.pictures")
-        return browser
-    yield open_page
-    assert browser.logged() == []
-    strangers = [url for url in browser.requests if not url.startswith(tuple(urls)) and not url.startswith(("about:", "data:"))]
-    browser.requests.clear()
-    assert strangers == []
+    """page(SCENARIO, HASH): the page of a session, painted."""
+    with contextlib.ExitStack() as pages:
+        yield lambda scenario, place="": pages.enter_context(opened_page(browser, view(scenario).url, place))
 
 
 def span(browser):

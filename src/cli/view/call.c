@@ -130,18 +130,21 @@ int ada_view_call(struct ada_question *question)
 	const struct ada_zoom_thread *zoomed;
 	ada_zoom_path path = {};
 	uint64_t position;
-	int status = ada_question_thread(question, &zoomed);
+	int status = ada_question_number(question, "seq", 0, &position);
 
-	if (!status)
-		status = ada_question_number(question, "seq", 0, &position);
-	if (!status && atomic_load(&question->view->state) != ADA_VIEW_READY)
-		status = ada_error_set(&question->error, EAGAIN, "the session is being read");
 	if (status)
 		return status;
 	pthread_mutex_lock(&question->view->lock);
+	status = ada_question_thread(question, &zoomed);
+	if (status) {
+		pthread_mutex_unlock(&question->view->lock);
+		return status;
+	}
+	ada_zoom_enter(zoomed);
 	status = zoomed->thread->events && position < zoomed->thread->count ? find_path(&path, zoomed, position) : -ENOENT;
 	if (!status)
 		put_call(question, zoomed, &path);
+	ada_zoom_leave(zoomed);
 	pthread_mutex_unlock(&question->view->lock);
 	ada_array_free(&path);
 	if (status == -ENOENT)

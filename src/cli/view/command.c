@@ -21,10 +21,12 @@
 #define ANSWER_BYTES (256u << 20) /* at most */
 #define CPU_SECONDS 600u
 #define LOOK_MS 200
+#define WAITS_MAX "400" /* of an answer, the longest */
 
 struct command_line {
 	char texts[WORDS_MAX][128];
 	char path[4096]; /* of the session, or of one process */
+	char statement[1024];
 	char *words[WORDS_MAX + 1];
 	size_t count;
 };
@@ -74,6 +76,26 @@ static int line_event(struct ada_question *question, const struct ada_thread **t
 	return status;
 }
 
+/* The longest waits of a range, and where in the timeline the events lie that ended them. */
+static int line_waits(struct command_line *line, struct ada_question *question)
+{
+	uint64_t from, to, start_ns = question->view->start_ns;
+	int status = ada_question_number(question, "from", 0, &from) ?: ada_question_number(question, "to", UINT64_MAX, &to);
+
+	snprintf(line->statement, sizeof line->statement,
+		 "SELECT w.process, w.thread, w.index_seq AS seq, w.start_ns - %" PRIu64 " AS start, w.end_ns - %" PRIu64
+		 " AS stop, w.kind, "
+		 "w.function, w.object, b.depth, w.ended_by_thread, w.ended_by_index_seq AS ended_by_seq, e.timestamp_ns - %" PRIu64
+		 " AS ended_at, e.depth AS ended_depth, e.function AS ended_function "
+		 "FROM (SELECT *, process, function FROM waits WHERE start_ns < %" PRIu64 " AND end_ns > %" PRIu64
+		 " ORDER BY end_ns - start_ns DESC LIMIT " WAITS_MAX ") w "
+		 "JOIN events b ON b.process = w.process AND b.thread = w.thread AND b.index_seq = w.index_seq "
+		 "LEFT JOIN events e ON e.process = w.process AND e.thread = w.ended_by_thread AND e.index_seq = w.ended_by_index_seq",
+		 start_ns, start_ns, start_ns, ada_view_absolute(question->view, to) & INT64_MAX,
+		 ada_view_absolute(question->view, from) & INT64_MAX);
+	return status;
+}
+
 static int line_compose(struct command_line *line, struct ada_question *question)
 {
 	const char *run = ada_question_text(question, "run");
@@ -105,8 +127,13 @@ static int line_compose(struct command_line *line, struct ada_question *question
 			line_add(line, "--format=json");
 			line_add(line, "--timeout=20s");
 		}
+	} else if (run && !strcmp(run, "waits")) {
+		line_add(line, "query");
+		line_add(line, "--format=json");
+		line_add(line, "--timeout=60s");
+		status = line_waits(line, question);
 	} else {
-		status = ada_error_set(&question->error, EINVAL, "run: report, graph, narrate, detail or cause");
+		status = ada_error_set(&question->error, EINVAL, "run: report, graph, narrate, detail, cause or waits");
 	}
 	if (status)
 		return status;
@@ -114,6 +141,8 @@ static int line_compose(struct command_line *line, struct ada_question *question
 	line->words[line->count++] = line->path;
 	if (run && !strcmp(run, "cause"))
 		line_add(line, "SELECT * FROM causes(%u, %" PRIu64 ")", thread->number, position);
+	if (run && !strcmp(run, "waits"))
+		line->words[line->count++] = line->statement;
 	line->words[line->count] = NULL;
 	return 0;
 }
@@ -190,8 +219,13 @@ static int run_line(struct ada_question *question, const struct command_line *li
 int ada_view_command(struct ada_question *question)
 {
 	struct command_line *line = calloc(1, sizeof *line);
-	int status = line ? line_compose(line, question) : ada_error_set(&question->error, ENOMEM, "out of memory");
+	int status = line ? 0 : ada_error_set(&question->error, ENOMEM, "out of memory");
 
+	if (line) {
+		pthread_mutex_lock(&question->view->lock);
+		status = line_compose(line, question);
+		pthread_mutex_unlock(&question->view->lock);
+	}
 	if (!status)
 		status = run_line(question, line);
 	free(line);

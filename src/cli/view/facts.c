@@ -22,7 +22,7 @@ static void put_processes(struct ada_output *output, const struct ada_session *s
 	ada_output_string(output, "]");
 }
 
-static void put_threads(struct ada_output *output, const struct ada_view *view, bool ready)
+static void put_threads(struct ada_output *output, const struct ada_view *view)
 {
 	const struct ada_session *session = view->session;
 
@@ -30,7 +30,6 @@ static void put_threads(struct ada_output *output, const struct ada_view *view, 
 	for (size_t i = 0; i < session->threads.count; i++) {
 		const struct ada_thread *thread = &session->threads.items[i];
 		const struct ada_zoom_thread *zoomed = &view->zoom.threads[i];
-		const struct ada_zoom_node *nodes = ready && zoomed->level_count ? zoomed->levels[0].nodes.items : NULL;
 
 		ada_output_string(output, i ? ",\n{\"process\": " : "\n{\"process\": ");
 		ada_output_json(output, thread->process->directory);
@@ -38,11 +37,13 @@ static void put_threads(struct ada_output *output, const struct ada_view *view, 
 		ada_view_put(output, "tid", thread->tid);
 		ada_view_put(output, "events", thread->events ? thread->count : 0);
 		ada_view_put(output, "lost", ada_thread_lost(thread));
-		if (nodes) {
+		ada_zoom_enter(zoomed);
+		if (zoomed->read) {
 			ada_view_put(output, "depths", zoomed->depths);
-			ada_view_put(output, "from", ada_view_relative(view, nodes->first_ns));
-			ada_view_put(output, "to", ada_view_relative(view, nodes[zoomed->levels[0].nodes.count - 1].last_ns));
+			ada_view_put(output, "from", ada_view_relative(view, zoomed->levels[0].nodes.items->first_ns));
+			ada_view_put(output, "to", ada_view_relative(view, zoomed->read_ns));
 		}
+		ada_zoom_leave(zoomed);
 		ada_output_string(output, ", \"name\": ");
 		ada_output_json(output, thread->name);
 		ada_output_string(output, "}");
@@ -120,11 +121,14 @@ int ada_view_facts(struct ada_question *question)
 {
 	struct ada_view *view = question->view;
 	struct ada_output *output = question->output;
-	const struct ada_session *session = view->session;
+	const struct ada_session *session;
 	struct ada_completeness completeness;
 	int state = atomic_load(&view->state);
-	uint64_t end_ns = session->start_ns;
+	uint64_t end_ns;
 
+	pthread_mutex_lock(&view->lock);
+	session = view->session;
+	end_ns = session->start_ns;
 	for (size_t i = 0; i < session->processes.count; i++) {
 		uint64_t ended_ns = ada_process_end_ns(session->processes.items[i]);
 
@@ -143,13 +147,14 @@ int ada_view_facts(struct ada_question *question)
 		ada_view_put(output, "builtNs", view->built_ns);
 	ada_output_string(output, atomic_load(&view->counted) ? ", \"counted\": true" : ", \"counted\": false");
 	ada_view_put(output, "end", ada_view_relative(view, end_ns));
+	ada_output_string(output, view->live ? ", \"live\": true" : ", \"live\": false");
 	put_processes(output, session);
-	pthread_mutex_lock(&view->lock);
 	completeness = ada_session_completeness(session);
-	put_threads(output, view, state == ADA_VIEW_READY);
+	put_threads(output, view);
 	put_windows(output, view);
-	pthread_mutex_unlock(&view->lock);
 	ada_view_put(output, "lost", completeness.lost);
+	ada_view_put(output, "aged", completeness.aged);
 	ada_output_string(output, completeness.complete ? ", \"complete\": true}\n" : ", \"complete\": false}\n");
+	pthread_mutex_unlock(&view->lock);
 	return 0;
 }

@@ -95,7 +95,9 @@ static int put_hits(const struct search *search, const struct ada_zoom_view *ran
 		const struct ada_zoom_thread *thread = &view->zoom.threads[i];
 
 		memset(columns, 0, range->columns);
+		ada_zoom_enter(thread);
 		status = ada_zoom_find(columns, &first, thread, range, ids, ids_in_process(search, thread->thread->process, ids));
+		ada_zoom_leave(thread);
 		if (status || first == UINT64_MAX)
 			continue;
 		ada_output_string(output, any ? ",\n" : "\n");

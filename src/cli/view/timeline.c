@@ -1,4 +1,4 @@
-/* The picture of some threads: slices by column, and losses. */
+/* The picture of some threads: slices by column, and what lanes.c adds. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,45 +52,15 @@ static void put_picture(struct ada_output *output, const struct ada_view *view, 
 		}
 }
 
-/* From, to and events of each loss in the view; those under one pixel are one. */
-static void put_losses(struct ada_output *output, const struct ada_view *view, const struct ada_zoom_thread *thread,
-		       const struct ada_zoom_view *range)
-{
-	uint64_t column_ns = (range->to_ns - range->from_ns) / range->columns + 1;
-	struct ada_zoom_loss told = {};
-	bool first = true;
-
-	for (size_t i = 0; i <= thread->losses.count; i++) {
-		const struct ada_zoom_loss *loss = i < thread->losses.count ? &thread->losses.items[i] : NULL;
-
-		if (loss && (loss->to_ns < range->from_ns || loss->from_ns >= range->to_ns))
-			continue;
-		if (loss && told.events && loss->from_ns - told.from_ns < column_ns) {
-			told.to_ns = loss->to_ns;
-			told.events += loss->events;
-			continue;
-		}
-		if (told.events) {
-			ada_output_string(output, first ? "" : ",");
-			ada_output_u64(output, ada_view_relative(view, told.from_ns));
-			ada_output_string(output, ",");
-			ada_output_u64(output, ada_view_relative(view, told.to_ns));
-			ada_output_string(output, ",");
-			ada_output_u64(output, told.events);
-			first = false;
-		}
-		if (loss)
-			told = *loss;
-	}
-}
-
 static int put_thread(struct ada_question *question, size_t number, const struct ada_zoom_view *range, struct ada_view_names *names)
 {
 	const struct ada_zoom_thread *thread = &question->view->zoom.threads[number];
 	struct ada_output *output = question->output;
 	struct ada_zoom_picture picture;
-	int status = ada_zoom_draw(&picture, thread, range);
+	int status;
 
+	ada_zoom_enter(thread);
+	status = ada_zoom_draw(&picture, thread, range);
 	if (status) {
 		ada_error_set(&question->error, -status, "out of memory");
 	} else {
@@ -98,10 +68,11 @@ static int put_thread(struct ada_question *question, size_t number, const struct
 		ada_output_u64(output, number);
 		ada_output_string(output, picture.cut ? ", \"cut\": true, \"slices\": [" : ", \"cut\": false, \"slices\": [");
 		put_picture(output, question->view, thread, &picture, names);
-		ada_output_string(output, "], \"losses\": [");
-		put_losses(output, question->view, thread, range);
-		ada_output_string(output, "]}");
+		ada_output_string(output, "]");
+		ada_view_put_lanes(output, question->view, thread, range);
+		ada_output_string(output, "}");
 	}
+	ada_zoom_leave(thread);
 	ada_zoom_picture_free(&picture);
 	return status;
 }
@@ -118,8 +89,6 @@ int ada_view_timeline(struct ada_question *question)
 
 	if (status)
 		return status;
-	if (atomic_load(&view->state) != ADA_VIEW_READY)
-		return ada_error_set(&question->error, EAGAIN, "the session is being read");
 	ada_output_string(question->output, "{\"threads\": [");
 	pthread_mutex_lock(&view->lock);
 	for (char *end; text && *text && !status; text = *end ? end + 1 : end) {

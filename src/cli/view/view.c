@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/interrupt.h"
 #include "cli/ground/answer.h"
@@ -36,34 +35,6 @@ static void browser_open(const char *url)
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 	posix_spawnp(&pid, words[0], &actions, NULL, (char **)words, environ);
 	posix_spawn_file_actions_destroy(&actions);
-}
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/* Reads the whole session once. The page is served meanwhile, and shows how far this has come. */
-static void *read_session(void *context)
-{
-	struct ada_view *view = context;
-	struct ada_selection selection = {};
-	uint64_t begun_ns = monotonic_ns();
-	int status = ada_zoom_build(&view->zoom, 0);
-
-	view->built_ns = monotonic_ns() - begun_ns;
-	if (status)
-		ada_error_system(&view->error, -status, "%s", view->session->path);
-	atomic_store(&view->state, status ? ADA_VIEW_FAILED : ADA_VIEW_READY);
-	/* Pictures don't wait for what is usual. */
-	if (!status && !ada_selection_open(&selection, view->session, NULL, NULL, NULL, NULL) &&
-	    !ada_stats_compute(&view->stats, &selection, 0, NULL))
-		atomic_store(&view->counted, true);
-	ada_selection_close(&selection);
-	return NULL;
 }
 
 /* Until a signal comes. */
@@ -95,7 +66,7 @@ static int serve(struct ada_view *view, const struct ada_options *options)
 	sigdelset(&signals, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &signals, &before);
 	server = ada_view_serve(view, (uint16_t)options->port, url, &error);
-	if (server && pthread_create(&reader, NULL, read_session, view)) {
+	if (server && pthread_create(&reader, NULL, ada_view_read, view)) {
 		ada_error_set(&error, EAGAIN, "can't start a thread");
 		ada_view_server_stop(server);
 		server = NULL;
@@ -124,6 +95,7 @@ int ada_cmd_view(int argc, char **argv)
 	status = ada_answer_open(argv[0], &options, &view.session);
 	if (status)
 		return status;
+	view.start_ns = view.session->start_ns;
 	ada_interrupt_catch();
 	signal(SIGPIPE, SIG_IGN);
 	if (ada_zoom_open(&view.zoom, view.session)) {

@@ -3,7 +3,7 @@
  *   browser  ---- GET /TOKEN/... --->  server.c   token, Host, which answer
  *                                        page       files that are built in (page/)
  *                                        facts.c    what there is, and how far the reading has come
- *                                        timeline.c, search.c, call.c   pictures and calls, of what src/query/zoom knows
+ *                                        timeline.c, lanes.c, search.c, call.c   pictures and calls, of what src/query/zoom knows
  *                                        command.c  report, graph, narrate, dump, query: other runs of this program, whose answers
  *                                                   are thus the commands' own
  *
@@ -19,13 +19,17 @@
 
 struct ada_view {
 	struct ada_session *session;
+	uint64_t start_ns; /* the session's, which doesn't change */
 	struct ada_zoom zoom;
 	struct ada_stats stats; /* of all of it, by key: what is usual for a function */
 	/* Names of functions are made at the first question for them, and readers of one thread share its mapped blocks: whoever looks
 	 * into the session while answering holds this. */
 	pthread_mutex_t lock;
-	atomic_int state;	/* enum ada_view_state: the zoom is there once it is READY */
-	atomic_bool counted;	/* and the statistics are */
+	/* Some process goes on: the session is opened again and again, by read.c, which then takes the place of session, zoom and stats
+	 * under the lock. */
+	bool live;
+	atomic_int state;	/* enum ada_view_state: pictures are of what has been read so far until it is READY */
+	atomic_bool counted;	/* the statistics are there, too */
 	uint64_t built_ns;	/* how long the reading took */
 	struct ada_error error; /* of FAILED */
 	const char *command;
@@ -45,8 +49,15 @@ const char *ada_question_text(const struct ada_question *question, const char *n
 int ada_question_number(struct ada_question *question, const char *name, uint64_t otherwise, uint64_t *number);
 /* Arguments `from` and `to`, `columns`, `depths`. */
 int ada_question_view(struct ada_question *question, struct ada_zoom_view *view);
-/* Argument `thread`: a number in the session. */
+/* Argument `thread`: a number in the session. The view is locked. */
 int ada_question_thread(struct ada_question *question, const struct ada_zoom_thread **thread);
+
+/* read.c: reads the session, and as long as it is recorded what comes; until ada_interrupted(). */
+void *ada_view_read(void *view);
+
+/* Of a picture: losses, scheduling, what has gone, what isn't read. The thread is entered. */
+void ada_view_put_lanes(struct ada_output *output, const struct ada_view *view, const struct ada_zoom_thread *thread,
+			const struct ada_zoom_view *range);
 
 /* Answers: 0, or -errno with a message; -EAGAIN: the reading isn't done. */
 int ada_view_facts(struct ada_question *question);
@@ -72,12 +83,12 @@ extern const size_t ada_page_file_count;
 
 static inline uint64_t ada_view_relative(const struct ada_view *view, uint64_t ns)
 {
-	return ns > view->session->start_ns ? ns - view->session->start_ns : 0;
+	return ns > view->start_ns ? ns - view->start_ns : 0;
 }
 
 static inline uint64_t ada_view_absolute(const struct ada_view *view, uint64_t ns)
 {
-	return ns < UINT64_MAX - view->session->start_ns ? ns + view->session->start_ns : UINT64_MAX;
+	return ns < UINT64_MAX - view->start_ns ? ns + view->start_ns : UINT64_MAX;
 }
 
 /* `, "name": number` */

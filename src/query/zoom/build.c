@@ -1,35 +1,10 @@
-/* One reading of all threads, and what it leaves of them. */
+/* The reading of a thread, and what it leaves of it. */
 #include <errno.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <sys/sysinfo.h>
 #include "base/interrupt.h"
 #include "query/session/stretch.h"
 #include "query/zoom/internal.h"
 
-#define WORKERS_MAX 64
 #define DEPTHS_NOTED 65536u /* calls below that depth are in no cell: a table of depths is as long as the deepest */
-
-struct place { /* where the leaf's cell of a depth is */
-	uint64_t leaf;
-	uint32_t cell;
-};
-
-struct builder {
-	struct ada_zoom_thread *zoomed;
-	struct ada_calls calls;
-	ADA_ARRAY(struct place) places; /* by depth */
-	struct ada_zoom_node *leaf;
-	uint64_t number; /* the leaf's */
-	uint64_t first;	 /* position of the leaf's first event */
-	int status;
-};
-
-struct crew {
-	struct ada_zoom *zoom;
-	atomic_size_t next;
-	atomic_int status;
-};
 
 /* A call's two numbers in the room of a pointer: of its cell, and of the entry it has once a leaf has ended under it; each plus one. */
 static void *numbers_join(uint32_t cell, uint32_t open)
@@ -48,15 +23,15 @@ static uint32_t number_of_open(const struct ada_call *call)
 }
 
 /* The leaf's cell of this depth, plus one; 0: it may have none. */
-static uint32_t find_cell(struct builder *builder, uint32_t depth)
+static uint32_t find_cell(struct ada_zoom_builder *builder, uint32_t depth)
 {
 	struct ada_zoom_thread *zoomed = builder->zoomed;
-	struct place *place;
+	struct ada_zoom_place *place;
 
 	if (depth >= DEPTHS_NOTED)
 		return 0;
 	while (builder->places.count <= depth)
-		if (ada_array_push(&builder->places, (struct place){ .leaf = UINT64_MAX })) {
+		if (ada_array_push(&builder->places, (struct ada_zoom_place){ .leaf = UINT64_MAX })) {
 			builder->status = -ENOMEM;
 			return 0;
 		}
@@ -69,14 +44,14 @@ static uint32_t find_cell(struct builder *builder, uint32_t depth)
 		builder->status = -ENOMEM;
 		return 0;
 	}
-	*place = (struct place){ builder->number, (uint32_t)(zoomed->cells.count - 1) };
+	*place = (struct ada_zoom_place){ builder->number, (uint32_t)(zoomed->cells.count - 1) };
 	builder->leaf->cells++;
 	return place->cell + 1;
 }
 
 static void note_begun(void *context, struct ada_call *call)
 {
-	struct builder *builder = context;
+	struct ada_zoom_builder *builder = context;
 	unsigned int bit = ada_zoom_bit(call->function_id);
 	uint32_t cell = find_cell(builder, call->depth);
 
@@ -101,7 +76,7 @@ static struct ada_zoom_open open_of(const struct ada_call *call, uint64_t end_ns
 
 static void note_ended(void *context, const struct ada_call *call)
 {
-	struct builder *builder = context;
+	struct ada_zoom_builder *builder = context;
 	struct ada_zoom_thread *zoomed = builder->zoomed;
 	uint32_t number = number_of_cell(call), open = number_of_open(call);
 	struct ada_zoom_cell *cell = number ? &zoomed->cells.items[number - 1] : NULL;
@@ -128,7 +103,7 @@ static void note_ended(void *context, const struct ada_call *call)
 
 /* Enters calls that are open where a leaf ends, from the outermost on: what has an entry lies at the stack's bottom, side by side. Gives
  * the number of the innermost one that has one. */
-static uint32_t enter_open(struct builder *builder)
+static uint32_t enter_open(struct ada_zoom_builder *builder)
 {
 	struct ada_zoom_thread *zoomed = builder->zoomed;
 	struct ada_call *stack = builder->calls.stack.items;
@@ -149,7 +124,7 @@ static uint32_t enter_open(struct builder *builder)
 	return innermost;
 }
 
-static void leaf_begin(struct builder *builder, const struct ada_event *event, uint64_t position)
+static void leaf_begin(struct ada_zoom_builder *builder, const struct ada_event *event, uint64_t position)
 {
 	struct ada_zoom_level *leaves = &builder->zoomed->levels[0];
 	struct ada_zoom_node node = { .first_ns = event->timestamp_ns,
@@ -163,9 +138,10 @@ static void leaf_begin(struct builder *builder, const struct ada_event *event, u
 		builder->status = -ENOMEM;
 	else
 		builder->leaf = &leaves->nodes.items[leaves->nodes.count - 1];
+	builder->zoomed->level_count = leaves->nodes.count > 0;
 }
 
-static void note_loss(struct builder *builder, const struct ada_event *event, uint64_t before_ns)
+static void note_loss(struct ada_zoom_builder *builder, const struct ada_event *event, uint64_t before_ns)
 {
 	struct ada_zoom_thread *zoomed = builder->zoomed;
 	struct ada_zoom_loss *last = zoomed->losses.count ? &zoomed->losses.items[zoomed->losses.count - 1] : NULL;
@@ -181,7 +157,7 @@ static void note_loss(struct builder *builder, const struct ada_event *event, ui
 
 /* Nearly every event: a call above the one on top, or the end of that. Does what ada_calls_feed would do, but for children_ns, which no
  * picture has. False: it is no such event. */
-static bool feed_plain(struct builder *builder, const struct ada_event *event, uint64_t position)
+static bool feed_plain(struct ada_zoom_builder *builder, const struct ada_event *event, uint64_t position)
 {
 	struct ada_calls *calls = &builder->calls;
 	size_t count = calls->stack.count;
@@ -213,7 +189,7 @@ static bool feed_plain(struct builder *builder, const struct ada_event *event, u
 	return true;
 }
 
-static void read_stretch(struct builder *builder, const struct ada_stretch *stretch)
+static void read_stretch(struct ada_zoom_builder *builder, const struct ada_stretch *stretch)
 {
 	for (uint64_t i = 0; i < stretch->count && !builder->status; i++) {
 		const struct ada_event *event = &stretch->events[i];
@@ -235,148 +211,42 @@ static void read_stretch(struct builder *builder, const struct ada_stretch *stre
 	}
 }
 
-static int compare_cells(const void *left, const void *right)
+/* What is open at the thread's end has ended there, and levels lie above the leaves. */
+static int finish_thread(struct ada_zoom_builder *builder)
 {
-	const struct ada_zoom_cell *a = left, *b = right;
+	struct ada_zoom_thread *zoomed = builder->zoomed;
 
-	return a->depth < b->depth ? -1 : a->depth > b->depth;
+	ada_calls_end(&builder->calls, ada_process_end_ns(zoomed->thread->process));
+	ada_calls_close(&builder->calls);
+	ada_array_free(&builder->places);
+	if (!builder->status)
+		builder->status = ada_zoom_levels(zoomed);
+	zoomed->whole = true;
+	return builder->status;
 }
 
-static int compare_strays(const void *left, const void *right)
+int ada_zoom_read(struct ada_zoom_thread *zoomed, bool finish, atomic_uint_least64_t *done, const atomic_int *others)
 {
-	const struct ada_zoom_open *a = left, *b = right;
+	struct ada_stretch stretch = { .thread = zoomed->thread, .next = zoomed->read, .to = zoomed->thread->count };
+	struct ada_zoom_builder *builder = zoomed->builder;
 
-	return a->position < b->position ? -1 : a->position > b->position;
-}
-
-/* Appends to the level above a node of these, which lie side by side, and so do their cells. */
-static int join_nodes(struct ada_zoom_thread *zoomed, struct ada_zoom_level *above, const struct ada_zoom_node *nodes, size_t count)
-{
-	struct ada_zoom_node node = nodes[0];
-	size_t begin = zoomed->cells.count, end = nodes[count - 1].cell + nodes[count - 1].cells, kept = begin;
-	struct ada_zoom_cell *cells;
-
-	if (ada_array_reserve(&zoomed->cells, end - nodes[0].cell))
-		return -ENOMEM;
-	cells = zoomed->cells.items;
-	memcpy(cells + begin, cells + nodes[0].cell, (end - nodes[0].cell) * sizeof *cells);
-	end = begin + end - nodes[0].cell;
-	qsort(cells + begin, end - begin, sizeof *cells, compare_cells);
-	for (size_t i = begin; i < end; i++) {
-		if (kept > begin && cells[kept - 1].depth == cells[i].depth)
-			ada_zoom_cell_add(&cells[kept - 1], &cells[i]);
-		else
-			cells[kept++] = cells[i];
+	if (!zoomed->read)
+		ada_calls_open(&builder->calls,
+			       &(struct ada_calls_receiver){ .context = builder, .begun = note_begun, .ended = note_ended });
+	while (!builder->status && ada_stretch_next(&stretch)) {
+		ada_zoom_enter(zoomed);
+		read_stretch(builder, &stretch);
+		zoomed->read = stretch.next;
+		zoomed->read_ns = builder->calls.last_ns;
+		ada_zoom_leave(zoomed);
+		atomic_fetch_add(done, stretch.count);
+		if (ada_interrupted() || atomic_load(others))
+			builder->status = -EINTR;
 	}
-	zoomed->cells.count = kept;
-	node.cell = begin;
-	node.cells = (uint32_t)(kept - begin);
-	node.last_ns = nodes[count - 1].last_ns;
-	for (size_t i = 1; i < count; i++) {
-		node.cut |= nodes[i].cut;
-		for (int j = 0; j < 4; j++)
-			node.functions[j] |= nodes[i].functions[j];
+	if (!builder->status && finish) {
+		ada_zoom_enter(zoomed);
+		finish_thread(builder);
+		ada_zoom_leave(zoomed);
 	}
-	return ada_array_push(&above->nodes, node);
-}
-
-static int build_levels(struct ada_zoom_thread *zoomed)
-{
-	int status = 0;
-
-	if (zoomed->strays.count)
-		qsort(zoomed->strays.items, zoomed->strays.count, sizeof *zoomed->strays.items, compare_strays);
-	zoomed->level_count = zoomed->levels[0].nodes.count > 0;
-	while (!status && zoomed->level_count && zoomed->level_count < ADA_ZOOM_LEVELS &&
-	       zoomed->levels[zoomed->level_count - 1].nodes.count > 1) {
-		const struct ada_zoom_level *below = &zoomed->levels[zoomed->level_count - 1];
-
-		for (size_t i = 0; i < below->nodes.count && !status; i += ADA_ZOOM_FAN) {
-			size_t left = below->nodes.count - i;
-
-			status = join_nodes(zoomed, &zoomed->levels[zoomed->level_count], &below->nodes.items[i],
-					    left < ADA_ZOOM_FAN ? left : ADA_ZOOM_FAN);
-		}
-		zoomed->level_count++;
-	}
-	return status;
-}
-
-static int build_thread(struct crew *crew, struct ada_zoom_thread *zoomed)
-{
-	struct ada_stretch stretch = { .thread = zoomed->thread, .to = zoomed->thread->count };
-	struct builder builder = { .zoomed = zoomed };
-
-	ada_calls_open(&builder.calls, &(struct ada_calls_receiver){ .context = &builder, .begun = note_begun, .ended = note_ended });
-	while (!builder.status && ada_stretch_next(&stretch)) {
-		read_stretch(&builder, &stretch);
-		atomic_fetch_add(&crew->zoom->done, stretch.count);
-		if (ada_interrupted() || atomic_load(&crew->status))
-			builder.status = -EINTR;
-	}
-	ada_calls_end(&builder.calls, ada_process_end_ns(zoomed->thread->process));
-	ada_calls_close(&builder.calls);
-	ada_array_free(&builder.places);
-	return builder.status ?: build_levels(zoomed);
-}
-
-static void *build_some(void *context)
-{
-	struct crew *crew = context;
-	size_t number;
-
-	while (!atomic_load(&crew->status) && (number = atomic_fetch_add(&crew->next, 1)) < crew->zoom->session->threads.count) {
-		struct ada_zoom_thread *zoomed = &crew->zoom->threads[number];
-		int status = zoomed->thread->events ? build_thread(crew, zoomed) : 0, none = 0;
-
-		if (status)
-			atomic_compare_exchange_strong(&crew->status, &none, status);
-	}
-	return NULL;
-}
-
-int ada_zoom_open(struct ada_zoom *zoom, const struct ada_session *session)
-{
-	*zoom = (struct ada_zoom){ .session = session, .threads = calloc(session->threads.count + 1, sizeof *zoom->threads) };
-	if (!zoom->threads)
-		return -ENOMEM;
-	for (size_t i = 0; i < session->threads.count; i++) {
-		zoom->threads[i].thread = &session->threads.items[i];
-		if (session->threads.items[i].events)
-			zoom->total += session->threads.items[i].count;
-	}
-	return 0;
-}
-
-int ada_zoom_build(struct ada_zoom *zoom, unsigned int workers)
-{
-	struct crew crew = { .zoom = zoom };
-	pthread_t helpers[WORKERS_MAX];
-	unsigned int started = 1;
-
-	if (!workers)
-		workers = (unsigned int)get_nprocs();
-	if (workers > WORKERS_MAX)
-		workers = WORKERS_MAX;
-	while (started < workers && started < zoom->session->threads.count && !pthread_create(&helpers[started], NULL, build_some, &crew))
-		started++;
-	build_some(&crew);
-	for (unsigned int i = 1; i < started; i++)
-		pthread_join(helpers[i], NULL);
-	return atomic_load(&crew.status);
-}
-
-void ada_zoom_close(struct ada_zoom *zoom)
-{
-	for (size_t i = 0; zoom->threads && i < zoom->session->threads.count; i++) {
-		struct ada_zoom_thread *zoomed = &zoom->threads[i];
-
-		for (unsigned int level = 0; level < ADA_ZOOM_LEVELS; level++)
-			ada_array_free(&zoomed->levels[level].nodes);
-		ada_array_free(&zoomed->cells);
-		ada_array_free(&zoomed->open);
-		ada_array_free(&zoomed->strays);
-		ada_array_free(&zoomed->losses);
-	}
-	free(zoom->threads);
+	return builder->status;
 }

@@ -128,12 +128,37 @@ static void find_before(struct drawing *drawing)
 	struct ada_zoom_reader reader = { .context = drawing, .ended = note_before };
 	uint64_t position = atf_thread_lower_bound(drawing->thread->thread->events, picture->view.from_ns);
 
-	if (!position || position >= drawing->thread->thread->count)
+	if (!position || position >= drawing->thread->read)
 		return;
 	/* Of a leaf's first event the leaf itself says what is open there. */
 	drawing->status = ada_zoom_leaf_read(drawing->thread, (size_t)(position / ADA_ZOOM_LEAF), &reader);
-	if (picture->before.count)
-		qsort(picture->before.items, picture->before.count, sizeof *picture->before.items, compare_before);
+}
+
+/* Calls that are open where the reading stands: nothing is known of their ends but that they come later. */
+static void draw_open(struct drawing *drawing)
+{
+	const struct ada_zoom_thread *thread = drawing->thread;
+	const struct ada_zoom_view *view = &drawing->picture->view;
+
+	for (size_t i = 0; i < thread->builder->calls.stack.count && !drawing->status; i++) {
+		struct ada_call call = thread->builder->calls.stack.items[i];
+		struct ada_zoom_cell *cell;
+
+		call.end_ns = thread->read_ns;
+		if (call.start_ns < view->from_ns) {
+			note_before(drawing, &call);
+			continue;
+		}
+		cell = call.start_ns < view->to_ns ? cell_at(drawing, call.depth, ada_zoom_column(view, call.start_ns)) : NULL;
+		if (!cell || (cell->position != UINT64_MAX && cell->duration_ns >= call.end_ns - call.start_ns))
+			continue;
+		cell->start_ns = call.start_ns;
+		cell->duration_ns = call.end_ns - call.start_ns;
+		cell->position = call.position;
+		cell->function_id = call.function_id;
+		cell->depth = call.depth;
+		cell->calls += !cell->calls; /* it was counted where it began, but below the deepest that a leaf notes */
+	}
 }
 
 int ada_zoom_draw(struct ada_zoom_picture *picture, const struct ada_zoom_thread *thread, const struct ada_zoom_view *view)
@@ -148,6 +173,9 @@ int ada_zoom_draw(struct ada_zoom_picture *picture, const struct ada_zoom_thread
 	find_before(&drawing);
 	for (size_t i = 0; i < thread->levels[top - 1].nodes.count; i++)
 		draw_node(&drawing, top - 1, i);
+	draw_open(&drawing);
+	if (picture->before.count)
+		qsort(picture->before.items, picture->before.count, sizeof *picture->before.items, compare_before);
 	return drawing.status;
 }
 

@@ -27,6 +27,8 @@ static const struct ada_event *leaf_events(const struct ada_zoom_thread *thread,
 	const struct ada_event *events = NULL;
 
 	*count = 0;
+	if (end > thread->read)
+		end = thread->read;
 	if (position < end)
 		events = atf_thread_run(thread->thread->events, position, count);
 	if (*count > end - position)

@@ -1,7 +1,32 @@
 /* Inside this room: a leaf's calls, read from its events. */
 #ifndef ADA_QUERY_ZOOM_INTERNAL_H
 #define ADA_QUERY_ZOOM_INTERNAL_H
+#include <pthread.h>
 #include "query/zoom/zoom.h"
+
+struct ada_zoom_place { /* where the leaf's cell of a depth is */
+	uint64_t leaf;
+	uint32_t cell;
+};
+
+struct ada_zoom_builder {
+	/* The reader holds `lock` for a stretch at a time, and takes it again at once. So that others get in between, whoever wants it
+	 * holds `turn` until he has it. */
+	pthread_mutex_t turn, lock;
+	struct ada_zoom_thread *zoomed;
+	struct ada_calls calls;			 /* its stack: what is open where the reading stands */
+	ADA_ARRAY(struct ada_zoom_place) places; /* by depth */
+	struct ada_zoom_node *leaf;		 /* the last one */
+	uint64_t number;			 /* of the leaf */
+	uint64_t first;				 /* position of its first event */
+	int status;
+};
+
+/* build.c: reads the events that are there and weren't read yet; `finish`: they are all that come. Adds what it reads to `done`, and ends
+ * soon after `others` isn't 0. 0 or -errno. */
+int ada_zoom_read(struct ada_zoom_thread *zoomed, bool finish, atomic_uint_least64_t *done, const atomic_int *others);
+/* levels.c: of the leaves, once all are there. 0 or -ENOMEM. */
+int ada_zoom_levels(struct ada_zoom_thread *zoomed);
 
 /* Gets each call that begins in the leaf or is open at its beginning, once; `call->end_ns` is UINT64_MAX where it isn't known. */
 struct ada_zoom_reader {

@@ -6,7 +6,7 @@ struct leaf_reading {
 	const struct ada_zoom_thread *thread;
 	const struct ada_zoom_reader *reader;
 	struct ada_calls calls;
-	bool at_end; /* of the thread: what is open there ends there */
+	bool at_end; /* of a thread that is whole: what is open there ends there */
 };
 
 static void tell_begin(void *context, struct ada_call *call)
@@ -60,13 +60,13 @@ static int open_seed(struct leaf_reading *reading, const struct ada_zoom_node *n
 int ada_zoom_leaf_read(const struct ada_zoom_thread *thread, size_t leaf, const struct ada_zoom_reader *reader)
 {
 	uint64_t position = (uint64_t)leaf * ADA_ZOOM_LEAF, end = position + ADA_ZOOM_LEAF, count;
-	struct leaf_reading reading = { .thread = thread, .reader = reader, .at_end = end >= thread->thread->count };
+	struct leaf_reading reading = { .thread = thread, .reader = reader, .at_end = thread->whole && end >= thread->read };
 	int status;
 
 	ada_calls_open(&reading.calls, &(struct ada_calls_receiver){ .context = &reading, .begun = tell_begin, .ended = tell_end });
 	status = open_seed(&reading, &thread->levels[0].nodes.items[leaf]);
-	if (reading.at_end)
-		end = thread->thread->count;
+	if (end > thread->read)
+		end = thread->read;
 	while (!status && position < end) {
 		const struct ada_event *events = atf_thread_run(thread->thread->events, position, &count);
 

@@ -19,6 +19,10 @@
  * Bounds, so that no program fills the memory: a leaf has cells of ADA_ZOOM_DEPTHS depths, and keeps ADA_ZOOM_OPEN_MAX calls that are open
  * at its end; what is beyond appears where leaves are read, and the picture says that it is `cut`. Calls on several stacks of one thread
  * (fibers) overlap: of these the longest is drawn.
+ *
+ * Pictures don't wait for the reading: at any moment they are of what has been read so far, of which a call that is still open lasts until
+ * the last event read. A reading of a thread that is being recorded goes on where it stood (ada_zoom_follow). What a long reading found is
+ * kept beside the thread's files (keep.c) for the next one.
  */
 #ifndef ADA_QUERY_ZOOM_H
 #define ADA_QUERY_ZOOM_H
@@ -48,7 +52,7 @@ struct ada_zoom_node {
 	size_t cell;		    /* its first */
 	uint32_t cells;
 	uint32_t open; /* leaf: the innermost call that is open at its beginning; ADA_ZOOM_NONE: none */
-	bool cut;
+	uint8_t cut;   /* 0 or 1 */
 };
 
 /* A call that is open where a leaf ends. */
@@ -69,8 +73,14 @@ struct ada_zoom_loss {
 };
 
 #define ADA_ZOOM_LEVELS 16
+struct ada_zoom_builder; /* where the reading of a thread stands: internal.h */
 struct ada_zoom_thread {
 	const struct ada_thread *thread;
+	struct ada_zoom_builder *builder;
+	uint64_t read;	  /* events so far: of these pictures are */
+	uint64_t read_ns; /* the last one's time */
+	bool whole;	  /* all, and what is open at the end has ended there */
+	uint32_t first_segment;
 	struct ada_zoom_level levels[ADA_ZOOM_LEVELS];
 	unsigned int level_count;
 	ADA_ARRAY(struct ada_zoom_cell) cells;
@@ -83,16 +93,34 @@ struct ada_zoom_thread {
 struct ada_zoom {
 	const struct ada_session *session;
 	struct ada_zoom_thread *threads; /* one a thread of the session */
-	atomic_uint_least64_t done;	 /* events that were read so far */
+	size_t thread_count;
+	atomic_uint_least64_t done; /* events that were read so far */
 	uint64_t total;
+	bool live;  /* processes that aren't finalized go on: what is open in them stays so */
+	bool keeps; /* what was found before is taken, and what took long is kept */
 };
 
 /* Empty; building fills it. 0 or -ENOMEM. */
 int ada_zoom_open(struct ada_zoom *zoom, const struct ada_session *session);
-/* Reads all events once, with so many workers (0: one a CPU). Others may ask for `done` meanwhile. 0, -ENOMEM, or -EINTR soon after
- * ada_interrupted(). */
+/* Reads all events that weren't read yet, with so many workers (0: one a CPU). Others may ask for `done` meanwhile, and for pictures
+ * between ada_zoom_enter and ada_zoom_leave. 0, -ENOMEM, or -EINTR soon after ada_interrupted(). */
 int ada_zoom_build(struct ada_zoom *zoom, unsigned int workers);
+/* The same session, opened again: what was read of its threads is kept, and the next building reads what has come since. Nobody may be
+ * asking. 0, or -ENOMEM: the zoom is as it was. */
+int ada_zoom_follow(struct ada_zoom *zoom, const struct ada_session *session);
 void ada_zoom_close(struct ada_zoom *zoom);
+
+/* Whoever looks at a thread that may be being read does it between these two, and not for long. */
+void ada_zoom_enter(const struct ada_zoom_thread *thread);
+void ada_zoom_leave(const struct ada_zoom_thread *thread);
+
+/* --- what is kept (keep.c) ----------------------------------------------------------------------------------------------- */
+
+#define ADA_ZOOM_KEPT "view.zoom" /* a file beside the thread's index */
+/* Writes what was read of a whole thread. Where it can't be written, the next reading reads again: nobody is told. */
+void ada_zoom_keep(const struct ada_zoom_thread *thread);
+/* Takes it; false: there is none, or not of these files. */
+bool ada_zoom_take(struct ada_zoom_thread *thread);
 
 /* --- pictures ----------------------------------------------------------------------------------------------------------- */
 
@@ -110,7 +138,7 @@ struct ada_zoom_picture {
 	ADA_ARRAY(struct ada_zoom_open) before; /* calls that began before and are open where the view begins, outermost first */
 	bool cut;
 };
-/* 0 or -ENOMEM. The zoom must be built. */
+/* 0 or -ENOMEM. */
 int ada_zoom_draw(struct ada_zoom_picture *picture, const struct ada_zoom_thread *thread, const struct ada_zoom_view *view);
 void ada_zoom_picture_free(struct ada_zoom_picture *picture);
 /* columns[i] becomes true where a call of one of these functions (ids of the thread's process) begins; the others stay. *first becomes the

@@ -4,6 +4,7 @@ import { count, duration, element, shortName, time } from "./format.js";
 import { redraw } from "./draw.js";
 import { pick } from "./input.js";
 import { listen, state } from "./state.js";
+import { onWaits, waitOf, waitText } from "./waits.js";
 
 const panel = document.getElementById("call");
 
@@ -24,6 +25,15 @@ function usualRows(call) {
       `longest ${duration(usual.max_ns)}`));
   if (usual.rank !== undefined) rows.push(row("this one", `longer than ${(usual.rank / 10).toFixed(1)} % of them`));
   return rows;
+}
+
+function waitNodes(call) {
+  const wait = waitOf(call.thread, call.seq);
+  if (!wait) return [];
+  const by = wait.by < 0 ? null : state.session.threads[wait.by];
+  return [element("p", {}, waitText(wait), by ? ", ended by " : "; who ended it is not known",
+    by ? element("button", { className: "link", id: "ender", onclick: () => pick(wait.by, wait.ended_by_seq) },
+      `${shortName(wait.ended_function ?? "an event")} of ${by.name || "thread"} ${by.tid}`) : null)];
 }
 
 function pathList(call) {
@@ -71,6 +81,7 @@ const fill = latest(async (signal, picked) => {
   redraw();
   const places = [["caller", "Caller"], ["callee", "First callee"], ["previous", "Previous call"], ["next", "Next call"]];
   const detail = element("div", {}, element("p", { className: "quiet" }, "asking …"));
+  const waiting = element("div", { id: "waiting" }, ...waitNodes(call));
   const cause = element("div", {}, element("p", { className: "quiet" }, "asking …"));
   panel.replaceChildren(
     element("h2", {}, call.function[0]),
@@ -79,12 +90,13 @@ const fill = latest(async (signal, picked) => {
       disabled: !call[name], onclick: () => pick(call.thread, call[name].seq), title: call[name] ? call[name].function[0] : "none recorded",
     }, title)), element("button", { onclick: () => pick(call.thread, call.seq, "fit") }, "Zoom to it")),
     element("table", {},
-      row("duration", call.duration_ns === undefined ? "its end was not recorded" : duration(call.duration_ns)),
+      row("duration", call.duration_ns === undefined ? state.session.live ? "no end so far" : "its end was not recorded" : duration(call.duration_ns)),
       ...usualRows(call),
       row("begins", time(call.at)),
       row("thread", `${thread.name || thread.number} (tid ${thread.tid}, ${thread.process})`),
       row("index_seq", element("code", {}, `${call.seq}`)),
       row("cited as", element("code", {}, `ada dump --thread=${thread.number} --seq=${call.seq}-${call.seq} --detail`))),
+    waiting,
     element("h3", {}, "Cause"), cause,
     element("h3", {}, "Arguments, registers, stack"), detail,
     element("h3", {}, "Path"), pathList(call));
@@ -99,6 +111,9 @@ const fill = latest(async (signal, picked) => {
   panel.dataset.of = `${call.thread} ${call.seq}`;
 }, (error) => panel.replaceChildren(element("p", { className: "wrong" }, error.message)));
 
+onWaits(() => {
+  if (state.picked?.call) document.getElementById("waiting")?.replaceChildren(...waitNodes(state.picked.call));
+});
 listen((names) => {
   if (names.has("picked") && state.picked) {
     delete panel.dataset.of;

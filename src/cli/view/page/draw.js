@@ -1,7 +1,9 @@
 // Paints the timeline. One frame is drawn at a time, from what is there: answers of the server never hold it up.
 import { colour, duration, shortName, time } from "./format.js";
+import { drawAged, drawLosses, drawSched, drawUnread } from "./lanes.js";
 import { listen, state } from "./state.js";
 import { answer, GUTTER, HEAD, layout, onPicture, pictures, ROW } from "./timeline.js";
+import { drawWaits, onWaits } from "./waits.js";
 
 const canvas = document.getElementById("canvas");
 const scroll = document.getElementById("scroll");
@@ -13,7 +15,7 @@ let asked = false;
 export function themeRead() {
   const style = getComputedStyle(document.documentElement);
   theme = { dark: document.documentElement.dataset.theme === "dark" };
-  for (const name of ["back", "front", "quiet", "line", "panel", "accent", "loss", "band", "flag", "slice-text"])
+  for (const name of ["back", "front", "quiet", "line", "panel", "accent", "loss", "band", "flag", "slice-text", "on", "off", "ready", "wait"])
     theme[name] = style.getPropertyValue(`--${name}`).trim();
 }
 
@@ -108,16 +110,6 @@ function drawSlices(paint, lane, top, width, height) {
   }
 }
 
-function drawLosses(paint, lane, top, width) {
-  const picture = pictures.get(lane.index);
-  paint.fillStyle = theme.loss;
-  for (let i = 0; picture && i < picture.losses.length; i += 3) {
-    const from = xOf(picture.losses[i]), to = Math.max(xOf(picture.losses[i + 1]), from + 2);
-    if (to < 0 || from > width) continue;
-    for (let x = Math.max(from, 0); x < Math.min(to, width); x += 4) paint.fillRect(x, top, 2, lane.height);
-  }
-}
-
 function drawHits(paint, lane, top, width) {
   const columns = hits.threads.get(lane.index);
   if (!columns) return;
@@ -156,13 +148,17 @@ function draw() {
     if (top > height || top + lane.height < 0) continue;
     paint.fillStyle = theme.line;
     paint.fillRect(0, top, width, 1);
+    drawUnread(paint, theme, lane, top, width);
     drawSlices(paint, lane, top, width, height);
+    drawSched(paint, theme, lane, top, width);
     drawBands(paint, lane, top, width);
-    drawLosses(paint, lane, top, width);
+    drawLosses(paint, theme, lane, top, width);
+    drawAged(paint, theme, lane, top, width);
     drawFlags(paint, lane, top, width);
     drawHits(paint, lane, top, width);
     drawPicked(paint, lane, top, width);
   }
+  drawWaits(paint, theme, scroll.scrollTop, width, height);
   drawRuler(width);
   document.body.dataset.frames = String(++frames);
 }
@@ -174,5 +170,6 @@ export function describe(slice) {
 }
 
 onPicture(redraw);
+onWaits(redraw);
 listen(redraw);
 scroll.addEventListener("scroll", redraw);

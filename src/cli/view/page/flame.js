@@ -1,4 +1,4 @@
-// The flame graph of the visible range: `ada graph`. A frame is a button: it shows what lies below it in full width.
+// The flame graph of the visible range or a window: `ada graph`. A frame is a button: it shows what lies below it in full width.
 import { ask } from "./api.js";
 import { colour, count, duration, element, shortName } from "./format.js";
 import { ranged } from "./ranged.js";
@@ -58,10 +58,10 @@ function frames(place, top, said) {
   place.replaceChildren(...nodes);
 }
 
-ranged("flame", async (panel, range, signal) => {
+ranged("flame", async (panel, range, signal, words) => {
   const told = await ask("command", { run: "graph", ...range }, signal);
-  const place = element("div", { id: "frames" }), said = element("p", { className: "quiet", role: "status" }, "Of the visible range. A frame shows what lies below it.");
+  const place = element("div", { id: "frames" }), said = element("p", { className: "quiet", role: "status" }, `Of the ${words}. A frame shows what lies below it.`);
   panel.replaceChildren(said, place);
   if (told.rows.length) frames(place, treeOf(told.rows), said);
-  else said.textContent = "No call begins in the visible range.";
+  else said.textContent = `No call begins in the ${words}.`;
 });

@@ -1,8 +1,10 @@
 // Wheel, drag and keys of the timeline.
 import { ask } from "./api.js";
 import { describe, redraw, timeOf } from "./draw.js";
+import { describeSched } from "./lanes.js";
 import { change, show, showAll, state } from "./state.js";
 import { fetchSoon, HEAD, layOut, layout, ROW, sliceAt } from "./timeline.js";
+import { waitOf } from "./waits.js";
 
 const canvas = document.getElementById("canvas");
 const scroll = document.getElementById("scroll");
@@ -39,6 +41,12 @@ export async function pick(thread, seq, bring = "if hidden") {
 function under(event) {
   const box = canvas.getBoundingClientRect();
   return at(event.clientX - box.left, event.clientY - box.top + scroll.scrollTop);
+}
+
+function underStrip(event) {
+  const box = canvas.getBoundingClientRect(), y = event.clientY - box.top + scroll.scrollTop;
+  const lane = layout.threads.find((each) => y >= each.top && y < each.top + each.height);
+  return lane ? describeSched(lane, y, timeOf(event.clientX - box.left), (state.to - state.from) / canvas.clientWidth * 2) : null;
 }
 
 function at(x, y) {
@@ -78,11 +86,17 @@ function go(where) {
   else status.textContent = state.picked ? `This call has no ${where} recorded.` : "Pick a call first: Enter, or a click.";
 }
 
+function goToEnder() {
+  const wait = state.picked && waitOf(state.picked.thread, state.picked.seq);
+  if (wait && wait.by >= 0) pick(wait.by, wait.ended_by_seq);
+  else status.textContent = "No wait is picked whose end is known.";
+}
+
 const KEYS = {
   w: () => zoom(0.7), s: () => zoom(1 / 0.7), a: () => move(-0.15), d: () => move(0.15), Home: showAll,
   ArrowUp: () => go("caller"), ArrowDown: () => go("callee"), ArrowLeft: () => go("previous"), ArrowRight: () => go("next"),
   Enter: pickMiddle, f: () => state.picked && pick(state.picked.thread, state.picked.seq, "fit"),
-  "[": () => nextWindow(-1), "]": () => nextWindow(1),
+  e: goToEnder, "[": () => nextWindow(-1), "]": () => nextWindow(1),
 };
 const ANYWHERE = {
   "/": () => document.getElementById("find").focus(),
@@ -95,7 +109,7 @@ function onKey(event) {
   const own = event.target.closest?.("input, select, textarea, dialog");
   if (event.ctrlKey || event.metaKey || event.altKey || own || !state.session) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  const letters = /^[wasdf[\]]$/.test(key) || key === "Home";
+  const letters = /^[wasdef[\]]$/.test(key) || key === "Home";
   const action = ANYWHERE[key] ?? (event.target === canvas || (letters && !event.target.closest("button")) ? KEYS[key] : undefined);
   if (!action) return;
   event.preventDefault();
@@ -123,7 +137,7 @@ function onDown(event) {
 function onMove(event) {
   if (!drag) {
     const found = under(event);
-    status.textContent = found ? describe(found.slice) : "";
+    status.textContent = found ? describe(found.slice) : underStrip(event) ?? "";
     return;
   }
   const by = (drag.x - event.clientX) / canvas.clientWidth * (drag.to - drag.from);

@@ -4,9 +4,10 @@ import { redraw, themeRead } from "./draw.js";
 import { count, duration, element } from "./format.js";
 import { listenToInput, move, showWindow, zoom } from "./input.js";
 import { listenToSearch } from "./search.js";
-import { addressRead, change, listen, showAll, state } from "./state.js";
+import { addressRead, change, listen, show, showAll, state } from "./state.js";
 import { stripsMake } from "./strips.js";
 import { fetchSoon, layOut } from "./timeline.js";
+import { waitsForget, waitsSoon } from "./waits.js";
 import "./details.js";
 import "./flame.js";
 import "./report.js";
@@ -38,35 +39,61 @@ function tabsShow() {
     byId(`tab-${tab}`).setAttribute("aria-selected", String(tab === state.tab));
     byId(tab).hidden = tab !== state.tab;
   }
+  byId("scope").hidden = state.tab === "call" || state.tab === "found";
 }
 
 function sessionTell(session) {
-  const losses = byId("losses"), select = byId("windows");
-  const live = session.processes.some((process) => !process.finalized);
+  const losses = byId("losses"), select = byId("windows"), of = byId("of");
+  const chosen = [select.value, of.value];
   byId("title").textContent = session.path.split("/").pop();
   byId("title").title = session.path;
   document.title = `${session.path.split("/").pop()} - ada view`;
   losses.textContent = session.lost ? `${count(session.lost)} events were lost: red in the timeline` :
-    `${count(session.events)} events, ${session.complete ? "nothing lost" : live ? "as recorded so far" : "not complete"}`;
+    `${count(session.events)} events, ${session.complete ? "nothing lost" : session.live ? "as recorded so far" : session.aged ? `${count(session.aged)} have gone` : "not complete"}`;
   losses.className = session.lost ? "lost" : "";
   select.replaceChildren(element("option", { value: "" }, "whole session"), ...session.windows.map((window, i) =>
     element("option", { value: String(i) }, `${i}: ${window.kinds} (${duration((window.to ?? session.end) - window.from)})`)));
+  of.replaceChildren(element("option", { value: "" }, "visible range"), ...session.windows.map((window, i) => element("option", { value: String(i) }, `window ${i}: ${window.kinds}`)));
+  [select.value, of.value] = chosen;
 }
 
-async function sessionWait() {
-  for (;;) {
-    const session = await ask("session");
-    state.session = session;
-    byId("reading").hidden = session.state === "ready";
-    byId("progress").value = session.events ? session.read / session.events : 0;
-    byId("read").textContent = session.state === "failed" ? session.error : `${count(session.read)} of ${count(session.events)} events`;
+// Threads have other numbers where new ones came between them.
+function pickedAgain(before, session) {
+  const old = state.picked && before?.threads[state.picked.thread];
+  if (!old) return;
+  state.picked.thread = session.threads.findIndex((each) => each.process === old.process && each.number === old.number);
+}
+
+// Takes the session as it is now. What is shown stays, but for an end of the view that was at the end of the session: that goes along.
+function sessionTake(session) {
+  const before = state.session;
+  pickedAgain(before, session);
+  state.session = session;
+  byId("reading").hidden = session.state === "ready";
+  byId("progress").value = session.events ? session.read / session.events : 0;
+  byId("read").textContent = session.state === "failed" ? session.error : `${count(session.read)} of ${count(session.events)} events`;
+  if (!before || session.state !== before.state || session.events !== before.events || session.live !== before.live || session.windows.length !== before.windows.length)
     sessionTell(session);
-    if (!document.body.dataset.painted) {
-      layOut();
-      document.body.dataset.painted = String(Math.round(performance.now()));
-    }
-    if (session.state !== "reading") return session.state === "ready";
-    await new Promise((resolve) => { setTimeout(resolve, 150); });
+  if (!before) return;
+  const isNew = session.read !== before.read || session.end !== before.end || session.state !== before.state;
+  if (isNew) {
+    layOut();
+    fetchSoon();
+  }
+  if (session.live && session.end > before.end && state.to >= before.end) {
+    const by = session.end - before.end;
+    if (state.from <= 0) showAll();
+    else show(state.from + by, state.to + by);
+  }
+  if (isNew && (session.live || before.live)) waitsForget();
+  document.body.dataset.read = String(session.read);
+}
+
+// Asks how the session is for as long as it changes.
+async function sessionFollow() {
+  while (state.session.state !== "failed" && (state.session.state === "reading" || state.session.live)) {
+    await new Promise((resolve) => { setTimeout(resolve, state.session.state === "reading" ? 150 : 500); });
+    sessionTake(await ask("session"));
   }
 }
 
@@ -82,6 +109,7 @@ function listenToControls() {
     if (event.target.value === "") showAll();
     else showWindow(state.session.windows[Number(event.target.value)]);
   });
+  byId("of").addEventListener("change", (event) => change({ of: event.target.value }));
   for (const tab of TABS) byId(`tab-${tab}`).addEventListener("click", () => change({ tab }));
 }
 
@@ -90,10 +118,13 @@ async function main() {
   tabsShow();
   listen((names) => {
     if (names.has("tab")) tabsShow();
+    if (names.has("of")) byId("of").value = state.of;
   });
   listenToControls();
-  if (!await sessionWait()) return;
+  sessionTake(await ask("session"));
   layOut();
+  document.body.dataset.painted = String(Math.round(performance.now()));
+  if (state.session.state === "failed") return;
   stripsMake();
   listenToInput();
   listenToSearch();
@@ -101,7 +132,9 @@ async function main() {
   window.addEventListener("hashchange", addressRead);
   if (TABS.includes(state.tab)) tabsShow();
   fetchSoon();
+  waitsSoon();
   document.body.dataset.ready = "yes";
+  await sessionFollow();
 }
 
 main().catch((error) => {

@@ -8,7 +8,7 @@ const CITED = 6;     // of a sentence
 const HEADLINES = 8; // that lead
 
 const panel = document.getElementById("narrative");
-let asked = false;
+let asked = null;
 
 function citation(evidence) {
   if (evidence.thread === undefined) return element("span", { className: "quiet" }, ` [${evidence.file}${evidence.field ? `: ${evidence.field}` : ""}]`);
@@ -25,8 +25,9 @@ function sentence(row) {
 }
 
 const fill = latest(async (signal) => {
+  const of = state.of === "" ? "all" : `window ${state.of}`;
   panel.replaceChildren(element("p", { className: "quiet" }, "asking …"));
-  const told = await ask("command", { run: "narrate" }, signal);
+  const told = await ask("command", { run: "narrate", ...(state.of === "" ? {} : { window: Number(state.of) }) }, signal);
   const nodes = [];
   const headlines = told.rows.filter((row) => row.kind === "headline");
   let section = null;
@@ -41,15 +42,15 @@ const fill = latest(async (signal) => {
     nodes.push(sentence(row));
   }
   panel.replaceChildren(...nodes);
-  panel.dataset.of = "all";
+  panel.dataset.of = of;
 }, (error) => {
-  asked = false;
+  asked = null;
   panel.replaceChildren(element("p", { className: "wrong" }, error.message));
 });
 
 listen((names) => {
-  if (names.has("tab") && state.tab === "narrative" && !asked) {
-    asked = true;
+  if ((names.has("tab") || names.has("of")) && state.tab === "narrative" && asked !== state.of) {
+    asked = state.of;
     fill();
   }
 });

@@ -1,4 +1,4 @@
-// The report of the visible range: `ada report`.
+// The report of the visible range or a window: `ada report`.
 import { ask } from "./api.js";
 import { count, duration, element, shortName } from "./format.js";
 import { ranged } from "./ranged.js";
@@ -24,10 +24,10 @@ function table(rows, again) {
     element("tbody", {}, ...sorted.slice(0, SHOWN).map((row) => element("tr", {}, ...COLUMNS.map(([name]) => cell(row, name))))));
 }
 
-ranged("report", async (panel, range, signal) => {
+ranged("report", async (panel, range, signal, words) => {
   const told = await ask("command", { run: "report", ...range }, signal);
   const put = () => panel.replaceChildren(
-    element("p", { className: "quiet" }, `Of the visible range: ${count(told.rows.length)} functions${told.rows.length > SHOWN ? `, ${SHOWN} shown` : ""}` +
+    element("p", { className: "quiet" }, `Of the ${words}: ${count(told.rows.length)} functions${told.rows.length > SHOWN ? `, ${SHOWN} shown` : ""}` +
       `${told.completeness.lost ? `; ${count(told.completeness.lost)} events were lost` : ""}.`),
     table(told.rows, put));
   put();

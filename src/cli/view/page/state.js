@@ -5,6 +5,7 @@ export const state = {
   from: 0, to: 1,
   picked: null, // { thread, seq }
   find: "",
+  of: "", // what flame graph, report and narrative are of: a window's number; "": the visible range
   tab: "call",
 };
 
@@ -24,6 +25,7 @@ function addressWrite() {
     fields.set("seq", state.picked.seq);
   }
   if (state.find) fields.set("find", state.find);
+  if (state.of) fields.set("of", state.of);
   history.replaceState(null, "", `#${fields}`);
 }
 
@@ -51,7 +53,8 @@ export function showAll() {
 export function addressRead() {
   const fields = new URLSearchParams(location.hash.slice(1));
   const number = (name) => (fields.has(name) && Number.isFinite(Number(fields.get(name))) ? Number(fields.get(name)) : null);
-  const changes = { tab: fields.get("tab") ?? state.tab, find: fields.get("find") ?? "" };
+  const changes = { tab: fields.get("tab") ?? state.tab, find: fields.get("find") ?? "",
+    of: state.session.windows[Number(fields.get("of") ?? "none")] ? fields.get("of") : "" };
   if (number("thread") !== null && number("seq") !== null) changes.picked = { thread: number("thread"), seq: number("seq") };
   if (number("from") !== null && number("to") > number("from")) show(number("from"), number("to"));
   else showAll();

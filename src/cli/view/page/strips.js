@@ -26,12 +26,15 @@ function chart(id, title, scale, axis, series) {
 
 function sums() {
   const calls = new Float64Array(answer.columns), longest = new Float64Array(answer.columns);
-  for (const { slices } of pictures.values())
+  for (const { slices, unread } of pictures.values()) {
     for (let at = 0; at < slices.length; at += 8) {
       const column = slices[at + 1];
       calls[column] += slices[at + 5];
       if (slices[at + 5]) longest[column] = Math.max(longest[column], slices[at + 3]);
     }
+    // Of what isn't read yet the index says how many events there are: half of them begin a call.
+    for (let column = 0; unread && column < answer.columns; column++) calls[column] += unread.events[Math.floor(column / unread.columns)] / 2 / unread.columns;
+  }
   return { calls, longest };
 }
 

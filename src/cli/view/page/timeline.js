@@ -3,12 +3,12 @@ import { ask, latest } from "./api.js";
 import { count, element } from "./format.js";
 import { listen, state } from "./state.js";
 
-export const ROW = 18, HEAD = 20, GUTTER = 170;
+export const ROW = 18, HEAD = 20, STRIP = 11, GUTTER = 170; // a lane: its head, rows of calls, the strip of its CPU
 const ROWS_FIRST = 14; // of a thread, until more are asked for
 const PADDING = 0.25;  // of the range, on both sides: what dragging shows at once
 
 export const layout = { threads: [], height: 0 }; // { index, top, rows, depths }
-export const pictures = new Map(); // thread -> { slices, order, losses, cut }
+export const pictures = new Map(); // thread -> { slices, order, losses, cut, sched, aged, unread }
 export const answer = { functions: [], from: 0, to: 1, columns: 1, milliseconds: 0 };
 
 const expanded = new Set();
@@ -29,7 +29,7 @@ export function layOut() {
     const rows = expanded.has(index) ? Math.min(depths, 400) : Math.min(depths, ROWS_FIRST);
     const label = element("div", {}, element("strong", {}, thread.name || `thread ${thread.number}`),
       element("span", {}, `tid ${thread.tid}, ${count(thread.events)} events`));
-    const height = HEAD + rows * ROW + (rows < 2 ? ROW : 0);
+    const height = HEAD + rows * ROW + STRIP + (rows < 2 ? ROW : 0);
     if (depths > ROWS_FIRST) {
       const more = expanded.has(index);
       label.append(element("button", {
@@ -68,7 +68,7 @@ function orderOf(slices) {
 
 const fetchNow = latest(async (signal) => {
   const lanes = visibleThreads();
-  if (!lanes.length || state.session.state !== "ready") return;
+  if (!lanes.length || state.session.state === "failed") return;
   const span = state.to - state.from, begun = performance.now();
   const from = Math.max(0, state.from - span * PADDING), to = Math.max(from + 1, state.to + span * PADDING);
   const width = document.getElementById("canvas").clientWidth || 1000;
@@ -82,7 +82,7 @@ const fetchNow = latest(async (signal) => {
   pictures.clear();
   for (const thread of told.threads) {
     const slices = Float64Array.from(thread.slices);
-    pictures.set(thread.thread, { slices, order: orderOf(slices), losses: thread.losses, cut: thread.cut });
+    pictures.set(thread.thread, { ...thread, slices, order: orderOf(slices) });
   }
   document.body.dataset.pictures = String(Number(document.body.dataset.pictures ?? 0) + 1);
   for (const redraw of redraws) redraw();

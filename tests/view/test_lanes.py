@@ -1,0 +1,176 @@
+"""What lies beside the calls: when threads had a CPU, waits and who ended them, what has gone to totals; and a session that is still being
+recorded, or whose reading isn't done."""
+import json
+import pathlib
+import subprocess
+import time
+
+import pytest
+from conftest import opened_page
+from harness import Session
+from live import Live
+
+HERE = pathlib.Path(__file__).parent
+RANDOM = "random:11:3:30000"
+PATIENCE = 60
+WAITS, READY, UNKNOWN, MANY = range(4)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    program = tmp_path_factory.mktemp("shop") / "shop"
+    subprocess.run(["cc", "-g", "-O1", "-o", program, HERE / "shop.c", "-pthread"], check=True)
+    return program
+
+
+@pytest.fixture(scope="module")
+def recorded(ada, shop, tmp_path_factory):
+    output = tmp_path_factory.mktemp("recorded")
+    result = ada.trace(output, [shop], "--trigger=latency=function:sell>1ms@post=1ms")
+    assert result.status == 0, result.stderr.decode()
+    return Session(output).path
+
+
+@pytest.fixture(scope="module")
+def scheduled(recorded):
+    said = json.loads((recorded / "session.json").read_text())["sched"]
+    if not said["recorded"]:
+        pytest.skip(f"this kernel tells nothing of switches: {said['reason']}")
+    return recorded
+
+
+def rows(ada, path, statement):
+    result = ada("query", "--format=json", path, statement)
+    assert result.status == 0, result.stderr.decode()
+    return json.loads(result.stdout)["rows"]
+
+
+def spells(ada, path, tid, start):
+    """(from, to or None, kind) of a thread by the table of switches, from the session's start."""
+    found, since = [], None
+    for row in rows(ada, path, f"SELECT timestamp_ns, kind FROM switches WHERE tid = {tid} ORDER BY timestamp_ns"):
+        at = row["timestamp_ns"] - start
+        if row["kind"] == "on" and since:
+            found.append((*since[:1], at, since[1]))
+            since = None
+        elif row["kind"] in ("off", "preempted") and not since:
+            since = (at, WAITS if row["kind"] == "off" else READY)
+    return found + ([(since[0], None, since[1])] if since else [])
+
+
+@pytest.mark.traces
+@pytest.mark.parametrize("columns", [30, 8000])
+def test_the_strip_is_what_the_switches_say(ada, serve, scheduled, columns):
+    server = serve(scheduled)
+    start = json.loads((scheduled / "session.json").read_text())["startNs"]
+    if rows(ada, scheduled, "SELECT COUNT(*) AS n FROM switches WHERE kind = 'lost'")[0]["n"]:
+        pytest.skip("records are missing on this machine")
+    for number, thread in enumerate(server.facts["threads"]):
+        begin, end = thread["from"], thread["to"] + 1
+        told = server.ask("timeline", threads=number, columns=columns, **{"from": begin, "to": end})["threads"][0]["sched"]
+        wanted = [(first, min(last or thread["to"], thread["to"]), kind) for first, last, kind in spells(ada, scheduled, thread["tid"], start)
+                  if (last is None or last > begin) and first < thread["to"]]
+        drawn = [tuple(told["off"][at:at + 4]) for at in range(0, len(told["off"]), 4)]
+        width = (end - begin) / columns
+        wide = [(first, last, kind) for first, last, kind in wanted if last - first > width + 1]
+        assert wanted and set(wide) <= {each[:3] for each in drawn}
+        assert sum(each[3] if each[2] == MANY else each[1] - each[0] for each in drawn) == sum(last - first for first, last, _ in wanted)
+        assert all(first[1] <= second[0] for first, second in zip(drawn, drawn[1:]))
+
+
+@pytest.mark.traces
+def test_waits_have_those_who_ended_them(ada, serve, recorded):
+    server = serve(recorded)
+    start = json.loads((recorded / "session.json").read_text())["startNs"]
+    told = server.ask("command", run="waits", **{"from": 0, "to": server.facts["end"]})["rows"]
+    wanted = rows(ada, recorded, "SELECT * FROM waits ORDER BY end_ns - start_ns DESC LIMIT 400")
+    assert sorted((row["thread"], row["seq"], row["start"] + start, row["stop"] + start, row["kind"], row["ended_by_thread"], row["ended_by_seq"])
+                  for row in told) == sorted(
+        (row["thread"], row["index_seq"], row["start_ns"], row["end_ns"], row["kind"], row["ended_by_thread"], row["ended_by_index_seq"])
+        for row in wanted)
+    ended = [row for row in told if row["ended_by_thread"] is not None]
+    assert ended
+    for row in ended:
+        event, = rows(ada, recorded, f"SELECT * FROM events WHERE thread = {row['ended_by_thread']} AND index_seq = {row['ended_by_seq']}")
+        assert (event["timestamp_ns"] - start, event["depth"], event["function"]) == (row["ended_at"], row["ended_depth"], row["ended_function"])
+        assert row["start"] <= row["ended_at"] <= row["stop"]
+
+
+@pytest.mark.traces
+def test_arrows_lead_to_who_ended_a_wait(browser, serve, recorded):
+    server = serve(recorded)
+    with opened_page(browser, server.url) as page:
+        page.until("return Number(document.body.dataset.arrows) > 0")
+        row = max((row for row in server.ask("command", run="waits")["rows"] if row["ended_function"] == "pthread_cond_broadcast"),
+                  key=lambda row: row["stop"] - row["start"])
+        page.run("const { pick } = await import('./input.js'); await pick(arguments[0], arguments[1])", row["thread"], row["seq"])
+        page.until("return document.getElementById('ender')")
+        assert row["ended_function"] in page.text("#waiting")
+        page.until("return document.getElementById('call').dataset.of === arguments[0]", f"{row['thread']} {row['seq']}")
+        page.run("document.getElementById('canvas').focus()")
+        page.keys("e")
+        page.until("return document.getElementById('call').dataset.of === arguments[0]", f"{row['ended_by_thread']} {row['ended_by_seq']}")
+        assert page.text("#call h2") == row["ended_function"]
+
+
+def test_what_has_gone_is_told(ada, browser, serve, build_dir, tmp_path):
+    path = tmp_path / "session"
+    subprocess.run([build_dir / "tests" / "query" / "synth", "random:8:3:60000", path], check=True)
+    assert ada("pack", path).status == 0
+    assert ada("pack", "--disk-limit=4K", path).status == 0
+    server = serve(path)
+    told = server.ask("timeline", threads="0,1,2", columns=100, **{"from": 0, "to": server.facts["end"]})["threads"]
+    gone = [thread["aged"] for thread in told if "aged" in thread]
+    assert gone and all(first <= last for first, last, _ in gone)
+    assert sum(events for _, _, events in gone) == server.facts["aged"] > 0 and not server.facts["complete"]
+    for thread in told:
+        if "aged" in thread and server.facts["threads"][thread["thread"]]["events"]:
+            assert thread["aged"][1] <= server.facts["threads"][thread["thread"]]["from"]
+    with opened_page(browser, server.url) as page:
+        assert "have gone" in page.text("#losses")
+
+
+# --- a session that goes on ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def live(ada, shop, tmp_path):
+    recording = Live(ada, tmp_path, [shop, "live"])
+    yield recording
+    recording.close()
+
+
+def until(true):
+    end = time.monotonic() + PATIENCE
+    while not (value := true()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return value
+
+
+@pytest.mark.traces
+def test_a_session_that_is_recorded_comes_in(ada, browser, serve, live):
+    live.tell("open\n")
+    server = serve(live.session)
+    assert server.facts["live"]
+    until(lambda: server.ask("session")["read"] > 1000)
+    with opened_page(browser, server.url) as page:
+        before = page.run("return (await import('./state.js')).state.session.events")
+        picked = page.run("const { pick } = await import('./input.js'), { state } = await import('./state.js'); await pick(0, 0);"
+                          "return state.picked.thread")
+        assert picked == 0
+        live.tell("open\n")
+        page.until("const { state } = await import('./state.js'); return state.session.events > arguments[0] + 1000 && "
+                   "state.session.threads.filter((each) => each.events).length >= 7", before)
+        assert server.ask("session")["live"]
+        live.end()
+        page.until("const { state } = await import('./state.js'); return !state.session.live && state.session.state === 'ready'")
+        assert "nothing lost" in page.text("#losses")
+    facts = until(lambda: (told := server.ask("session"))["counted"] and told)
+    result = json.loads(ada("report", "--format=json", live.session).stdout)
+    assert facts["events"] == facts["read"] == result["completeness"]["events"]
+    sells = next(row for row in result["rows"] if row["function"] == "sell")["calls"]
+    assert server.ask("search", function="sell", **{"from": 0, "to": facts["end"]})["functions"][0]["calls"] == sells == 480
+    picture = server.ask("timeline", threads=",".join(map(str, range(len(facts["threads"])))), columns=50, **{"from": 0, "to": facts["end"] + 1})
+    assert sum(thread["slices"][at + 5] for thread in picture["threads"] for at in range(0, len(thread["slices"]), 8)) == \
+        sum(row["calls"] for row in result["rows"])
