@@ -12,6 +12,7 @@
 #include "cli/record/commands.h"
 #include "cli/show/commands.h"
 #include "cli/sums/commands.h"
+#include "cli/tui/commands.h"
 #include "cli/view/commands.h"
 #include "trigger/trigger.h"
 
@@ -37,6 +38,7 @@ static const struct command {
 	{ "dump", ada_cmd_dump, "the timeline of all threads, indented by depth" },
 	{ "query", ada_cmd_query, "SQL over a recording" },
 	{ "export", ada_cmd_export, "write a session for other programs: Perfetto, CSV, SQLite, ..." },
+	{ "tui", ada_cmd_tui, "call tree, timeline and windows in the terminal, by keys" },
 	{ "view", ada_cmd_view, "the timeline, flame graph and narrative in a browser" },
 	{ "mcp", ada_cmd_mcp, "serve recordings to a coding assistant (Model Context Protocol)" },
 	{ "verify", ada_cmd_verify, "check every byte of a session that can be checked" },

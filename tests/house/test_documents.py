@@ -10,7 +10,7 @@ import pytest
 from harness import run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMMANDS = ["top", "trace", "status", "mark", "anchor", "stop", "trigger", "functions", "info", "dump", "export", "graph", "tune", "report", "verify", "windows", "mcp", "view", "narrate", "query", "recover", "pack", "unpack"]
+COMMANDS = ["top", "tui", "trace", "status", "mark", "anchor", "stop", "trigger", "functions", "info", "dump", "export", "graph", "tune", "report", "verify", "windows", "mcp", "view", "narrate", "query", "recover", "pack", "unpack"]
 OPTION = re.compile(r"--[a-z][a-z0-9-]*")
 
 

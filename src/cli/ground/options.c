@@ -53,11 +53,11 @@ static const struct row table[] = {
 	  "perfetto chrome speedscope folded svg ctf csv rowbinary clickhouse sqlite; list: what they are", TEXT(export) },
 
 	/* which events */
-	{ CUTTING " top", "thread", 't', "THREAD", "only these: numbers, OS thread ids or names", TEXT(thread) },
-	{ CUTTING, "from", 0, "TIME", "from +1.5s after the session's start on, or ns", TEXT(from) },
-	{ CUTTING, "to", 0, "TIME", "before this time", TEXT(to) },
+	{ CUTTING " top tui", "thread", 't', "THREAD", "only these: numbers, OS thread ids or names", TEXT(thread) },
+	{ CUTTING " tui", "from", 0, "TIME", "from +1.5s after the session's start on, or ns", TEXT(from) },
+	{ CUTTING " tui", "to", 0, "TIME", "before this time", TEXT(to) },
 	{ CUTTING, "window", 0, "N", "only window N of `ada windows`, in its process", COUNT(window, 0, UINT64_MAX - 1) },
-	{ CUTTING " top windows", "clock", 0, "CLOCK", "of the times given and shown: boot (default), wall or a name of `ada anchor`",
+	{ CUTTING " top tui windows", "clock", 0, "CLOCK", "of the times given and shown: boot (default), wall or a name of `ada anchor`",
 	  TEXT(clock) },
 	{ "dump", "seq", 0, "FROM-TO", "only these index_seq, both included", TEXT(seq) },
 	{ "dump", "function", 'F', "NAMES", "only these: names, globs, re:REGEX", NAMES(functions) },

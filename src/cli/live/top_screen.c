@@ -323,10 +323,10 @@ static void show_callers(struct top *top)
 {
 	const struct ada_function_stats *function = chosen(top);
 	struct ada_error error = {};
-	int result = function ? ada_callers_read(&top->watch->scene, function, &error) : 0;
 
-	if (result)
-		say(top, result, &error, "", 0);
+	if (function && ada_callers_read(&top->watch->scene.selection,
+					 &(struct ada_callee){ function->module, function->function_id, function->key }, &error))
+		say(top, -EINVAL, &error, "", 0);
 }
 
 static void widen(struct top *top, bool wider)

@@ -9,6 +9,7 @@
 #include "cli/ground/answer.h"
 #include "cli/ground/rows.h"
 #include "cli/show/commands.h"
+#include "cli/show/windows_table.h"
 #include "query/session/selection.h"
 #include "query/session/windows.h"
 
@@ -305,6 +306,16 @@ static void print_table(struct ada_output *output, const struct ada_session *ses
 		return;
 	completeness = ada_session_completeness(session);
 	ada_completeness_text(output, &completeness);
+}
+
+int ada_windows_table(struct ada_output *output, const struct ada_session *session)
+{
+	struct row *rows = make_rows(session, false);
+
+	if (rows)
+		print_table(output, session, rows, ADA_FORMAT_TEXT, false);
+	free(rows);
+	return rows ? 0 : -ENOMEM;
 }
 
 int ada_cmd_windows(int argc, char **argv)

@@ -94,9 +94,14 @@ static uint64_t *weigh(const struct ada_tree *tree, const struct ada_tree_node *
 	return weights;
 }
 
+uint64_t *ada_graph_weights(const struct ada_tree *tree)
+{
+	return weigh(tree, tree->nodes.items, false);
+}
+
 int ada_graph_run_ns(const struct ada_tree *tree, uint64_t *run_ns)
 {
-	uint64_t *weights = weigh(tree, tree->nodes.items, false);
+	uint64_t *weights = ada_graph_weights(tree);
 
 	if (!weights)
 		return -ENOMEM;

@@ -22,6 +22,9 @@ struct ada_graph {
 
 /* Time of a tree: of its outermost calls or, for those without a known time, of the calls below. 0 or -ENOMEM. */
 int ada_graph_run_ns(const struct ada_tree *tree, uint64_t *run_ns);
+/* What each node weighs, an array for the caller to free: its total time or, where that isn't known, that of the calls below. NULL: no
+ * memory. */
+uint64_t *ada_graph_weights(const struct ada_tree *tree);
 const char *ada_graph_cut(const struct ada_graph *graph); /* what to say where tree.cut is set */
 /* Puts the rows, in JSON `"rows": [...], "paths_merged": ...`, and in text says what is not shown. Sorts the tree. 0, -ENOMEM, or
  * -EINTR. */

@@ -12,42 +12,27 @@
 #include "cli/sums/muted_cells.h"
 #include "cli/sums/report_cost.h"
 #include "cli/sums/report_diff.h"
+#include "cli/sums/report_rows.h"
 #include "query/sums/cpu.h"
 
-enum field { FUNCTION, MODULE, CALLS, TOTAL, SELF, MIN, MEAN, P50, P90, P99, MAX, FIELDS };
-
-static const struct ada_column columns[FIELDS] = {
-	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_NAME }, [MODULE] = { "module", "MODULE", ADA_CELL_NAME },
-	[CALLS] = { "calls", "CALLS", ADA_CELL_NUMBER },	[TOTAL] = { "total_ns", "TOTAL", ADA_CELL_DURATION },
-	[SELF] = { "self_ns", "SELF", ADA_CELL_DURATION },	[MIN] = { "min_ns", "MIN", ADA_CELL_DURATION },
-	[MEAN] = { "mean_ns", "MEAN", ADA_CELL_DURATION },	[P50] = { "p50_ns", "P50", ADA_CELL_DURATION },
-	[P90] = { "p90_ns", "P90", ADA_CELL_DURATION },		[P99] = { "p99_ns", "P99", ADA_CELL_DURATION },
-	[MAX] = { "max_ns", "MAX", ADA_CELL_DURATION },
-};
 #define CPU_CELLS 2
 /* Behind these, where there is something to say in them. */
 static const struct ada_column muted_column = ADA_MUTED_COLUMN;
 static const struct ada_column cpu_columns[CPU_CELLS] = { { "on_cpu_ns", "ON CPU", ADA_CELL_DURATION },
 							  { "off_cpu_ns", "OFF CPU", ADA_CELL_DURATION } };
 static const struct ada_column source_columns[ADA_SOURCE_CELLS] = { ADA_SOURCE_COLUMNS };
-#define COLUMNS_MAX (FIELDS + CPU_CELLS + 1 + ADA_SOURCE_CELLS)
+#define COLUMNS_MAX (ADA_REPORT_FIELDS + CPU_CELLS + 1 + ADA_SOURCE_CELLS)
+_Static_assert(COLUMNS_MAX <= ADA_REPORT_CELLS, "a row has room for all its cells");
 
-/* A function's row, with room for a name that is made up. */
-struct row {
-	struct ada_cell cells[COLUMNS_MAX];
-	const struct ada_function_stats *function;
-	char name[ADA_NAME_BUFFER];
-};
-
-static enum field parse_field(const char *command, const char *name)
+static enum ada_report_field parse_field(const char *command, const char *name)
 {
-	for (enum field field = 0; field < FIELDS; field++) {
-		size_t length = strlen(columns[field].name);
+	for (enum ada_report_field field = 0; field < ADA_REPORT_FIELDS; field++) {
+		size_t length = strlen(ada_report_columns[field].name);
 
 		/* "total" will do for "total_ns" */
-		if (!strcmp(name, columns[field].name) ||
-		    (length > 3 && strlen(name) == length - 3 && !strncmp(name, columns[field].name, length - 3) &&
-		     !strcmp(columns[field].name + length - 3, "_ns")))
+		if (!strcmp(name, ada_report_columns[field].name) ||
+		    (length > 3 && strlen(name) == length - 3 && !strncmp(name, ada_report_columns[field].name, length - 3) &&
+		     !strcmp(ada_report_columns[field].name + length - 3, "_ns")))
 			return field;
 	}
 	ada_options_fail(command,
@@ -63,50 +48,11 @@ static const struct ada_usage usage = {
 	" 1 %. A call counts where it begins between --from and --to, a call still open at the recording's end until then.",
 };
 
-static void fill_row(struct row *row, const struct ada_function_stats *function)
-{
-	const struct ada_histogram *durations = &function->durations;
-	struct ada_cell *cells = row->cells;
-
-	*row = (struct row){ .function = function };
-	cells[FUNCTION].text = ada_module_function(function->module, function->function_id, row->name);
-	cells[MODULE].text = ada_module_name(function->module);
-	cells[CALLS].number = function->calls;
-	cells[TOTAL].number = function->total_ns;
-	cells[SELF].number = function->self_ns;
-	for (enum field field = MIN; field < FIELDS; field++)
-		cells[field].absent = !durations->count;
-	if (!durations->count)
-		return;
-	cells[MIN].number = durations->min;
-	cells[MEAN].number = durations->sum / durations->count;
-	cells[P50].number = ada_histogram_percentile(durations, 500);
-	cells[P90].number = ada_histogram_percentile(durations, 900);
-	cells[P99].number = ada_histogram_percentile(durations, 990);
-	cells[MAX].number = durations->max;
-}
-
-/* Rows that are equal sort by name, so that the order is the same every time. */
-static int compare_rows(const void *left, const void *right, void *context)
-{
-	const struct row *a = *(struct row *const *)left, *b = *(struct row *const *)right;
-	enum field field = *(const enum field *)context;
-	int result = 0;
-
-	if (columns[field].kind == ADA_CELL_NAME)
-		result = strcmp(a->cells[field].text, b->cells[field].text);
-	else if (a->cells[field].number != b->cells[field].number)
-		return a->cells[field].number > b->cells[field].number ? -1 : 1;
-	if (!result)
-		result = strcmp(a->cells[FUNCTION].text, b->cells[FUNCTION].text);
-	return result ? result : strcmp(a->cells[MODULE].text, b->cells[MODULE].text);
-}
-
 static size_t choose_columns(struct ada_column chosen[COLUMNS_MAX], const struct ada_stats *stats, const struct ada_options *options)
 {
-	size_t count = FIELDS;
+	size_t count = ADA_REPORT_FIELDS;
 
-	memcpy(chosen, columns, sizeof columns);
+	memcpy(chosen, ada_report_columns, ADA_REPORT_FIELDS * sizeof *chosen);
 	for (size_t i = 0; i < CPU_CELLS && options->cpu; i++)
 		chosen[count++] = cpu_columns[i];
 	if (stats->muted)
@@ -116,7 +62,7 @@ static size_t choose_columns(struct ada_column chosen[COLUMNS_MAX], const struct
 	return count;
 }
 
-static int put_rows(struct row *const *rows, size_t count, const struct ada_stats *stats, const struct ada_options *options,
+static int put_rows(struct ada_report_row *const *rows, size_t count, const struct ada_stats *stats, const struct ada_options *options,
 		    struct ada_output *output)
 {
 	struct ada_column chosen[COLUMNS_MAX];
@@ -128,7 +74,7 @@ static int put_rows(struct row *const *rows, size_t count, const struct ada_stat
 	ada_rows_open(&table, output, format, "rows", chosen, choose_columns(chosen, stats, options));
 	for (size_t i = 0; i < count && !result; i++) {
 		const struct ada_function_stats *function = rows[i]->function;
-		struct ada_cell *cell = &rows[i]->cells[FIELDS];
+		struct ada_cell *cell = &rows[i]->cells[ADA_REPORT_FIELDS];
 
 		for (size_t k = 0; k < CPU_CELLS && options->cpu; k++)
 			*cell++ = (struct ada_cell){ .number = k ? function->off_ns : function->on_ns, .absent = !function->cpu_known };
@@ -154,21 +100,15 @@ static bool is_wanted(const struct ada_function_stats *function, const struct ad
 static int put_stats(const struct ada_stats *stats, const struct ada_session *session, const struct ada_options *options,
 		     struct ada_output *output)
 {
-	struct row **order = calloc(stats->functions.count + 1, sizeof *order);
-	struct row *rows = calloc(stats->functions.count + 1, sizeof *rows);
-	enum field sort = parse_field(options->command, options->sort);
+	struct ada_report_row *rows = calloc(stats->functions.count + 1, sizeof *rows), **order;
+	int result = ada_report_order(stats, parse_field(options->command, options->sort), rows, &order);
 	size_t count = 0;
-	int result = -ENOMEM;
 
-	if (!rows || !order)
+	if (result)
 		goto done;
-	/* Rows stay where they are, for a cell may point into its row. */
-	for (size_t i = 0; i < stats->functions.count; i++) {
-		fill_row(&rows[count], stats->functions.items[i]);
-		order[count] = &rows[count];
-		count += is_wanted(stats->functions.items[i], &options->functions);
-	}
-	qsort_r(order, count, sizeof *order, compare_rows, &sort);
+	for (size_t i = 0; i < stats->functions.count; i++)
+		if (is_wanted(order[i]->function, &options->functions))
+			order[count++] = order[i];
 	if (options->format == ADA_FORMAT_TEXT)
 		ada_answer_unmatched(output, session, &options->functions);
 	result = put_rows(order, count < options->limit ? count : options->limit, stats, options, output);

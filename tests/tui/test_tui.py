@@ -1,0 +1,189 @@
+"""ada tui in a terminal: real keys, and what the screen then says beside what graph, report, dump and windows answer."""
+import json
+import re
+
+import pytest
+
+from terminal import Terminal
+
+MARKS = re.compile(r"(?<= )([-+] |  )(?=\S)")
+
+
+@pytest.fixture
+def tui(ada, session):
+    def open_tui(scenario, *arguments, **more):
+        return Terminal(ada.path, "tui", *arguments, session(scenario), **more)
+    return open_tui
+
+
+def body(text, skip=2):
+    """The rows: without tabs, titles and foot."""
+    return [line.rstrip() for line in text.splitlines()[skip:-1] if line.strip()]
+
+
+def printed(ada, *arguments):
+    """Rows of a table that a command prints, without its titles."""
+    return [line.rstrip() for line in ada(*arguments).stdout.decode().split("\n\n")[0].splitlines()[1:]]
+
+
+def calls_of(ada, path, thread):
+    """Of a thread, in the order in which they began: function, duration, depth, index_seq."""
+    lines = [json.loads(line) for line in ada("dump", "--calls", "--format=json", f"--thread={thread}", path).stdout.splitlines()][:-1]
+    return lines
+
+
+def graph_rows(text):
+    """Calls, times, percent; depth and name."""
+    rows = []
+    for line in body(text):
+        cells = re.match(r" *(\S+) +(\S+ \S+|-) +(\S+ \S+|-) +(\S+)  ( *)([-+] |  )(\S.*)$", line)
+        rows.append((*cells.groups()[:4], len(cells[5]) // 2, cells[6].strip(), cells[7]))
+    return rows
+
+
+def test_the_graph_is_that_of_graph(ada, session, tui):
+    path = session("plain")
+    wanted = []
+    for line in printed(ada, "graph", "--no-pager", "--min=0", path):
+        cells = re.match(r" *(\S+) +(\S+ \S+|-) +(\S+ \S+|-) +(\S+)  ( *)(\S.*)$", line)
+        wanted.append((*cells.groups()[:4], len(cells[5]) // 2, cells[6]))
+    with tui("plain", lines=60) as terminal:
+        terminal.until("FUNCTION")
+        for _ in range(20):     # unfolds what is folded at first
+            rows = graph_rows(terminal.text())
+            folded = next((index for index, row in enumerate(rows) if row[5] == "+"), None)
+            if folded is None:
+                break
+            terminal.type("g" + "j" * folded + "\n")
+            terminal.until(lambda text: graph_rows(text)[folded][5] == "-")
+        assert [(*row[:5], row[6]) for row in graph_rows(terminal.text())] == wanted
+        terminal.type("g\n")
+        terminal.until(lambda text: len(graph_rows(text)) == 1)
+        terminal.type("/leaf\n")        # what is found is unfolded
+        text = terminal.until(lambda text: len(graph_rows(text)) > 1)
+        terminal.type("p\n")            # its caller is folded
+        terminal.until("+ ")
+        terminal.type("/nowhere\n")
+        terminal.until("not found: leafnowhere")
+
+
+def test_callers(ada, session, tui):
+    with tui("plain") as terminal:
+        terminal.until("FUNCTION")
+        terminal.type("/leaf\nc")
+        shown = [line.rstrip() for line in terminal.until("Callers of leaf").splitlines()[2:-1] if line.strip()]
+        wanted = printed(ada, "graph", "--no-pager", "--callers", "--function=leaf", session("plain"))
+        assert shown[:len(wanted)] == wanted
+
+
+def test_the_report_is_that_of_report(ada, session, tui):
+    with tui("plain", columns=120) as terminal:
+        terminal.type("2")
+        for field in "total", "self", "calls", "mean", "p99", "max", "function":
+            wanted = printed(ada, "report", "--no-pager", f"--sort={field}", session("plain"))
+            terminal.until(lambda text: body(text) == wanted)
+            terminal.type("s")
+        terminal.type("/add\n\n")       # to the graph
+        terminal.until(lambda text: "FUNCTION" in text and "P99" not in text and "ns::add" in text)
+
+
+def timeline_rows(text):
+    """Time, duration, depth, mark, name."""
+    rows = []
+    for line in body(text):
+        cells = re.match(r" *(\+\S+) +(\S+ \S+|-|open)  ( *?)(\+ |  )(\S.*)$", line)
+        rows.append((cells[1], cells[2], len(cells[3]) // 2, cells[4].strip(), cells[5]))
+    return rows
+
+
+def test_the_timeline_is_that_of_dump(ada, session, tui):
+    calls = calls_of(ada, session("plain"), 0)
+    with tui("plain", lines=60) as terminal:
+        terminal.type("3")
+        rows = timeline_rows(terminal.until(lambda text: "thread 0" in text and len(body(text)) == len(calls)))
+        assert [(row[4], row[2]) for row in rows] == [(call["function"], call["depth"]) for call in calls]
+        text = ada("dump", "--calls", "--no-pager", "--thread=0", session("plain")).stdout.decode().splitlines()
+        durations = [re.match(r" *\S+  \S+ +(\S+ \S+|-) \|", line)[1] for line in text[:len(rows)]]
+        assert [row[1] for row in rows] == durations
+        # Folding hides what a call calls, unfolding shows it.
+        first = next(index for index, call in enumerate(calls) if index + 1 < len(calls) and calls[index + 1]["depth"] > call["depth"])
+        below = next((index for index in range(first + 1, len(calls)) if calls[index]["depth"] <= calls[first]["depth"]), len(calls))
+        terminal.type("g" + "j" * first + "\n")
+        left = [call["function"] for call in calls[:first + 1] + calls[below:]]
+        terminal.until(lambda text: [row[4] for row in timeline_rows(text)] == left and timeline_rows(text)[first][3] == "+")
+        terminal.type("/leaf\n")        # hidden: it is unfolded
+        terminal.until(lambda text: len(body(text)) == len(calls))
+        number = next(index for index, call in enumerate(calls) if index > first and call["function"] == "leaf")
+        terminal.until(f", {calls[number]['index_seq']} of ")
+        terminal.type("p")
+        caller = max(index for index in range(number) if calls[index]["depth"] < calls[number]["depth"])
+        terminal.until(f", {calls[caller]['index_seq']} of ")
+        terminal.type("G")
+        terminal.until(f", {calls[-1]['index_seq']} of ")
+        terminal.type("N")
+        last = max(index for index, call in enumerate(calls[:-1]) if call["function"] == "leaf")
+        terminal.until(f", {calls[last]['index_seq']} of ")
+
+
+def test_pages_of_a_large_thread(ada, session, tui):
+    """Pages, the end and times: only what is on the screen is read, and it is what dump says there."""
+    calls = calls_of(ada, session("large"), 0)
+    with tui("large", lines=22) as terminal:        # 20 rows less the titles: 19
+        terminal.type("3")
+        terminal.until("thread 0")
+        height = len(body(terminal.text()))
+        for keys, number in (("PageDown", height), ("C-d", height + (height + 1) // 2), ("PageUp", (height + 1) // 2), ("Home", 0),
+                             ("End", len(calls) - 1), ("Space", len(calls) - 1), ("Up", len(calls) - 2)):
+            terminal.press(keys)
+            terminal.until(f", {calls[number]['index_seq']} of ")
+        shown = [row[4] for row in timeline_rows(terminal.text())]
+        assert shown == [call["function"] for call in calls[-height:]]
+
+
+def test_threads_and_windows_and_details(ada, session, tui):
+    path = session("story")
+    windows = printed(ada, "windows", "--no-pager", path)
+    marks = json.loads(ada("windows", "--format=json", path).stdout)["rows"][0]["marks"]
+    mark = next(mark for mark in marks if "indexSeq" in mark)
+    with tui("story", columns=200) as terminal:
+        terminal.type("4")
+        terminal.until(lambda text: body(text)[:1] == windows[:1] and windows)
+        terminal.type("\n")
+        terminal.until(f"thread {mark['thread']}")
+        terminal.type("g")
+        first = terminal.until(", 0 of ")
+        name = timeline_rows(first)[0][4]
+        terminal.type("d")
+        text = terminal.until("A call")
+        assert f"> {name}" in text and "index_seq 0" in text and "took " in text
+        terminal.type("q)")
+        terminal.until(lambda text: "A call" not in text)
+        for _ in range(10):
+            terminal.type(")")
+        terminal.type("t+99s\n")
+        terminal.type("q")
+        assert terminal.ended() == 0
+
+
+def test_all_scenarios_can_be_walked(ada, session, tui):
+    """Odd names, losses, fibers, sessions that are being recorded, empty ones: every tab is drawn."""
+    for scenario in "names", "lossy", "running", "empty", "fibers", "processes", "rules":
+        with tui(scenario, columns=70, lines=12) as terminal:
+            for key in "1234":
+                terminal.type(key)
+                for keys in ("j", "G", "/a\n", "n", "\n", "p", "d"):
+                    terminal.type(keys)
+                terminal.press("Escape")        # from a call's details
+                terminal.type("k ")
+                terminal.resize(30 + int(key), 3 + int(key))
+                terminal.resize(70, 12)
+            terminal.press("C-c")
+            assert terminal.ended() == 130
+            assert "can't draw" not in terminal.text()
+
+
+def test_a_terminal_is_needed(ada, session):
+    result = ada("tui", session("plain"))
+    assert result.status == 125 and b"needs a terminal" in result.stderr
+    with Terminal(ada.path, "tui", "/nowhere") as terminal:
+        assert terminal.ended() == 125 and "no such session" in terminal.text()
