@@ -203,7 +203,7 @@ struct atf_detail { /* one record, decoded */
 	uint16_t event_type; /* ATF_DETAIL_CALL, ATF_DETAIL_RETURN; others are passed on as they are */
 	uint16_t flags;
 	uint32_t thread_id; /* the writer puts its own */
-	uint64_t x[8];
+	uint64_t x[8];	    /* with flag ATF_DETAIL_REDACTED(n), x[n - 1] is not known */
 	uint64_t lr, fp, sp;
 	const uint8_t *stack; /* stack_size bytes from sp + 8 (x86-64) up; the reader's, or the caller's */
 	uint16_t stack_size;

@@ -70,8 +70,10 @@ static_assert(offsetof(AtfDetailHeader, events_offset) == 24, "events_offset");
 enum { ATF_DETAIL_CALL = 3, ATF_DETAIL_RETURN = 4 }; /* event_type */
 #define ATF_DETAIL_VECTORS 1u			     /* flags: uint64_t vectors[8] follow the stack's bytes */
 #define ATF_DETAIL_CAPTURED 2u			     /* flags: entries of AtfDetailCaptured follow all else */
-#define ATF_DETAIL_CAPTURES_MAX 4u		     /* of a record */
-#define ATF_DETAIL_CAPTURE_BYTES 256u		     /* of an entry, at most */
+#define ATF_DETAIL_REDACTED(n) (0x100u << ((n)-1))   /* flags: of a call argument n, 1 to 6, was dropped; x[n - 1] is 0 */
+#define ATF_DETAIL_REDACTED_ANY 0x3f00u
+#define ATF_DETAIL_CAPTURES_MAX 4u    /* of a record */
+#define ATF_DETAIL_CAPTURE_BYTES 256u /* of an entry, at most */
 #define ATF_DETAIL_CAPTURED_MAX (ATF_DETAIL_CAPTURES_MAX * (16 + ATF_DETAIL_CAPTURE_BYTES + 8))
 #define ATF_DETAIL_BYTES_MAX (24 + 100 + 256 + 64 + ATF_DETAIL_CAPTURED_MAX)
 

@@ -460,5 +460,6 @@ void ada_loop_end(struct ada_loop *loop)
 	ada_loop_tell(ada_session_write(recorder, true, &error), &error);
 	if (!recorder->options->quiet)
 		ada_recording_summary(recorder);
-	ada_plans_tell_unmet(recorder->plans, recorder->filter, recorder->kept, ada_policy_asked_captures(recorder->policy));
+	ada_plans_tell_unmet(recorder->plans, recorder->filter, recorder->kept, ada_policy_asked_captures(recorder->policy),
+			     ada_policy_asked_redactions(recorder->policy));
 }

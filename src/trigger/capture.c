@@ -1,5 +1,5 @@
-/* --capture: its grammar, and what is captured without it. Names may have colons and commas, so an item ends where the first ":N=HOW" is
- * over. */
+/* --capture and --redact: their grammar, and what is captured without any. Names may have colons and commas, so an item ends where the first
+ * ":N=HOW" (":N") is over. */
 #include "trigger/capture.h"
 #include <ctype.h>
 #include <errno.h>
@@ -84,19 +84,43 @@ static const char *how_find(const char *text, struct ada_capture *capture, const
 	return NULL;
 }
 
-static int item_add(struct ada_capture_list *list, const char *text, const char *start, const char **end, struct ada_error *error)
+/* Likewise, its ":N". */
+static const char *number_find(const char *text, struct ada_capture *capture, const char **end)
+{
+	for (const char *at = strchr(text, ':'); at; at = strchr(at + 1, ':')) {
+		if (at == text || at[1] < '1' || at[1] > '6' || (at[2] && at[2] != ','))
+			continue;
+		capture->argument = (uint8_t)(at[1] - '0');
+		*end = at + 2;
+		return at;
+	}
+	return NULL;
+}
+
+typedef const char *find(const char *text, struct ada_capture *capture, const char **end);
+
+static int no_item(size_t at, find *behind, struct ada_error *error)
+{
+	if (behind == number_find)
+		return ada_error_set(error, EINVAL, "at character %zu: FUNCTION:N is meant, with the argument N 1 to 6", at);
+	return ada_error_set(error, EINVAL,
+			     "at character %zu: FUNCTION:N=str, =buf[M] or =*BYTES is meant, with arguments N and M 1 to 6 and at "
+			     "most %u bytes; auto; or off",
+			     at, ATF_DETAIL_CAPTURE_BYTES);
+}
+
+/* `behind` finds what stands behind the pattern. */
+static int item_add(struct ada_capture_list *list, const char *text, const char *start, find *behind, const char **end,
+		    struct ada_error *error)
 {
 	struct ada_capture_rule rule = { .capture = { 0 } };
-	const char *how = how_find(start, &rule.capture, end);
+	const char *how = behind(start, &rule.capture, end);
 	struct ada_error reason = { "" };
 	char *pattern;
 	int status;
 
 	if (!how)
-		return ada_error_set(error, EINVAL,
-				     "at character %zu: FUNCTION:N=str, =buf[M] or =*BYTES is meant, with arguments N and M 1 to 6 and at "
-				     "most %u bytes; auto; or off",
-				     (size_t)(start - text) + 1, ATF_DETAIL_CAPTURE_BYTES);
+		return no_item((size_t)(start - text) + 1, behind, error);
 	pattern = strndup(start, (size_t)(how - start));
 	status = pattern ? ada_pattern_list_add(&rule.functions, pattern, &reason) : -ENOMEM;
 	free(pattern);
@@ -106,19 +130,29 @@ static int item_add(struct ada_capture_list *list, const char *text, const char 
 	return ada_error_set(error, status ? -status : ENOMEM, "%s", *reason.text ? reason.text : "no memory for a capture");
 }
 
-int ada_capture_add(struct ada_capture_list *list, const char *text, struct ada_error *error)
+static int items_add(struct ada_capture_list *list, const char *text, find *behind, struct ada_error *error)
 {
 	const char *at = text;
-	int status = 0;
+	int status;
 
+	do
+		status = item_add(list, text, at, behind, &at, error);
+	while (!status && *at++);
+	return status;
+}
+
+int ada_redact_add(struct ada_capture_list *list, const char *text, struct ada_error *error)
+{
+	return items_add(list, text, number_find, error);
+}
+
+int ada_capture_add(struct ada_capture_list *list, const char *text, struct ada_error *error)
+{
 	if (!strcmp(text, "auto") || !strcmp(text, "off")) {
 		list->off = *text == 'o';
 		return 0;
 	}
-	do
-		status = item_add(list, text, at, &at, error);
-	while (!status && *at++);
-	return status;
+	return items_add(list, text, how_find, error);
 }
 
 void ada_capture_list_free(struct ada_capture_list *list)

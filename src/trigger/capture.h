@@ -16,6 +16,8 @@ struct ada_capture_list {
 /* Adds those of "PATTERN:N=str|buf[M]|*BYTES,...", or turns what is captured by itself "off" or on ("auto"). -EINVAL with "at character N:
  * ...", as ada_trigger_parse. */
 int ada_capture_add(struct ada_capture_list *list, const char *text, struct ada_error *error);
+/* --redact: those of "PATTERN:N,...", as captures of nothing. Likewise. */
+int ada_redact_add(struct ada_capture_list *list, const char *text, struct ada_error *error);
 void ada_capture_list_free(struct ada_capture_list *list);
 /* What `auto` means for a function of libc's of that name, versions left out; argument 0: nothing. */
 struct ada_capture_set ada_capture_auto(const char *name);

@@ -50,7 +50,7 @@ static void walk_record(struct walk *walk, const struct atf_detail_file *file, c
 		atf_count_first(&walk->misplaced, here);
 	if (payload->reserved)
 		atf_count_first(&walk->reserved, here);
-	if (record->flags & ~(ATF_DETAIL_VECTORS | ATF_DETAIL_CAPTURED) || !is_captured_whole(record) ||
+	if (record->flags & ~(ATF_DETAIL_VECTORS | ATF_DETAIL_CAPTURED | ATF_DETAIL_REDACTED_ANY) || !is_captured_whole(record) ||
 	    (record->event_type != ATF_DETAIL_CALL && record->event_type != ATF_DETAIL_RETURN))
 		atf_count_first(&walk->unknown, here);
 	if (here && record->timestamp_ns < walk->summary.time_end_ns)

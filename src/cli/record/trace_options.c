@@ -33,6 +33,7 @@ enum key {
 	KEY_STACK_BYTES,
 	KEY_STACK_AT,
 	KEY_CAPTURE,
+	KEY_REDACT,
 	KEY_DETAIL_MODE,
 	KEY_DETAIL_BUFFER,
 	KEY_TRIGGER,
@@ -74,6 +75,7 @@ static const struct argp_option options_table[] = {
 	{ "detail", KEY_DETAIL, "off|regs|stack", 0, "Registers, or also stack (default)", 0 },
 	{ "stack-bytes", KEY_STACK_BYTES, "N", 0, "Of each event: 0 to 256 (default: 128)", 0 },
 	{ "stack-at", KEY_STACK_AT, "call|both", 0, "Of calls, or of all returns, too (default: call)", 0 },
+	{ "redact", KEY_REDACT, "F:N,...", 0, "Keep the Nth argument of F out of the recording", 0 },
 	{ "capture", KEY_CAPTURE, "WHAT", 0, "What arguments point at: F:N=str|buf[M]|*BYTES, auto (default), off", 0 },
 	{ "trigger", KEY_TRIGGER, "RULE", 0, "Repeatable; besides, crash and manual", 0 },
 	{ "trigger-file", KEY_TRIGGER_FILE, "FILE", 0, "A rule a line", 0 },
@@ -288,6 +290,7 @@ static int take_kept(int key, char *argument, struct ada_trace_words *words)
 		return status;
 	case KEY_STACK_AT: return take_stack_at(argument, words);
 	case KEY_CAPTURE: return add_string(&options->captures, argument, error);
+	case KEY_REDACT: return add_string(&options->redactions, argument, error);
 	case KEY_TRIGGER:
 		return add_string(&options->triggers, argument, error) ?: add_string(&options->trigger_origins, "--trigger", error);
 	case KEY_TRIGGER_FILE: return take_lines(argument, &options->triggers, &options->trigger_origins, words);
@@ -411,6 +414,7 @@ void ada_trace_words_close(struct ada_trace_words *words)
 	ada_array_free(&options->exclude);
 	ada_array_free(&options->kept);
 	ada_array_free(&options->captures);
+	ada_array_free(&options->redactions);
 	ada_array_free(&options->triggers);
 	ada_array_free(&options->trigger_origins);
 }

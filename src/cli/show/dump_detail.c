@@ -36,13 +36,29 @@ static void put_field(struct ada_output *output, const char *name, uint64_t numb
 	ada_output_string(output, "\", ");
 }
 
-static void put_fields(struct ada_output *output, const char *prefix, const uint64_t *numbers)
+/* x of the record: null where it was dropped. */
+static void put_registers(struct ada_output *output, const struct atf_detail *record)
+{
+	char name[16];
+
+	for (int i = 0; i < REGISTERS; i++) {
+		bool redacted = ada_captured_redacted(record, i);
+
+		snprintf(name, sizeof name, "\"x%d\": %s", i, redacted ? "null, " : "\"");
+		if (redacted)
+			ada_output_string(output, name);
+		else
+			put_field(output, name, record->x[i]);
+	}
+}
+
+static void put_vectors(struct ada_output *output, const struct atf_detail *record)
 {
 	char name[16];
 
 	for (unsigned int i = 0; i < REGISTERS; i++) {
-		snprintf(name, sizeof name, "\"%s%u\": \"", prefix, i);
-		put_field(output, name, numbers[i]);
+		snprintf(name, sizeof name, "\"fp%u\": \"", i);
+		put_field(output, name, record->vectors[i]);
 	}
 }
 
@@ -78,12 +94,12 @@ void ada_detail_json(struct ada_output *output, const struct atf_detail *record,
 		return;
 	}
 	ada_output_string(output, "{");
-	put_fields(output, "x", record->x);
+	put_registers(output, record);
 	put_field(output, "\"lr\": \"", record->lr);
 	put_field(output, "\"fp\": \"", record->fp);
 	put_field(output, "\"sp\": \"", record->sp);
 	if (record->flags & ATF_DETAIL_VECTORS)
-		put_fields(output, "fp", record->vectors);
+		put_vectors(output, record);
 	ada_output_string(output, "\"stack\": \"");
 	put_stack(output, record->stack, record->stack_size);
 	ada_output_string(output, "\"");
@@ -103,13 +119,19 @@ static void put_cells(struct ada_output *output, const uint64_t *numbers, size_t
 	}
 }
 
+static void put_register_cells(struct ada_output *output, const struct atf_detail *record)
+{
+	for (int i = 0; i < REGISTERS; i++)
+		put_cells(output, record ? &record->x[i] : NULL, 1, record && !ada_captured_redacted(record, i));
+}
+
 void ada_detail_csv(struct ada_output *output, const struct atf_detail *record)
 {
 	static const struct atf_detail none;
 	const struct atf_detail *shown = record ? record : &none;
 	const uint64_t places[] = { shown->lr, shown->fp, shown->sp };
 
-	put_cells(output, shown->x, REGISTERS, record);
+	put_register_cells(output, record);
 	put_cells(output, places, 3, record);
 	put_cells(output, shown->vectors, REGISTERS, shown->flags & ATF_DETAIL_VECTORS);
 	ada_output_string(output, ",");
@@ -139,6 +161,21 @@ static void put_words(struct ada_output *output, const char *const *names, const
 		ada_output_string(output, names[i]);
 		ada_output_string(output, "=");
 		put_hex(output, numbers[i]);
+	}
+	ada_output_string(output, "\n");
+}
+
+/* Those of the record, of which some may have been dropped. */
+static void put_register_words(struct ada_output *output, const char *const *names, const struct atf_detail *record, int count)
+{
+	for (int i = 0; i < count; i++) {
+		ada_output_string(output, i ? " " : "");
+		ada_output_string(output, names[i]);
+		ada_output_string(output, "=");
+		if (ada_captured_redacted(record, i))
+			ada_output_string(output, ADA_REDACTED);
+		else
+			put_hex(output, record->x[i]);
 	}
 	ada_output_string(output, "\n");
 }
@@ -180,7 +217,7 @@ void ada_detail_text(struct ada_output *output, const struct atf_detail *record,
 		return;
 	is_return = record->event_type == ATF_DETAIL_RETURN;
 	ada_output_spaces(output, indent);
-	put_words(output, is_return ? results : arguments, record->x, is_return ? 2 : REGISTERS);
+	put_register_words(output, is_return ? results : arguments, record, is_return ? 2 : REGISTERS);
 	ada_output_spaces(output, indent);
 	put_words(output, places, (const uint64_t[]){ record->lr, record->fp, record->sp }, 3);
 	if (record->flags & ATF_DETAIL_VECTORS) {

@@ -277,7 +277,7 @@ static bool any_value(const struct ada_session *session, const struct row *rows)
 static bool any_key(const struct ada_session *session, const struct row *rows)
 {
 	for (size_t i = 0; i < session->windows.count; i++)
-		if (ada_json_get(rows[i].worst.mark, "key"))
+		if (ada_json_get(rows[i].worst.mark, "begin"))
 			return true;
 	return false;
 }

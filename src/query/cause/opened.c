@@ -29,7 +29,7 @@ static bool is_change(const struct ada_thread *thread, uint64_t position, enum a
 		if (returns)
 			return false;
 		return event.detail_seq == ADA_NO_DETAIL || ada_thread_detail(thread, position, &record) ||
-		       (uint32_t)record.x[does == ADA_DOES_REPLACE] == descriptor;
+		       record.flags & ATF_DETAIL_REDACTED_ANY || (uint32_t)record.x[does == ADA_DOES_REPLACE] == descriptor;
 	case ADA_DOES_OPEN:
 	case ADA_DOES_OPEN_AT:
 	case ADA_DOES_MAKE_DESCRIPTOR:

@@ -98,7 +98,8 @@ bool ada_cause_object(const struct ada_thread *thread, uint64_t position, enum a
 			*object = event->function_id;
 			return true;
 		}
-	if (objects || call.detail_seq == ADA_NO_DETAIL || ada_thread_detail(thread, position, &record))
+	if (objects || call.detail_seq == ADA_NO_DETAIL || ada_thread_detail(thread, position, &record) ||
+	    record.flags & (ATF_DETAIL_REDACTED(1) | ATF_DETAIL_REDACTED(2)))
 		return false;
 	switch (does) {
 	case ADA_DOES_LOCK:

@@ -23,6 +23,11 @@ static enum ada_value_type type_of(const struct ada_trigger *trigger, const stru
 	return (enum ada_value_type)type;
 }
 
+static bool is_redacted(const struct atf_detail *detail, int argument)
+{
+	return argument && detail->event_type == ATF_DETAIL_CALL && detail->flags & ATF_DETAIL_REDACTED(argument);
+}
+
 bool ada_replay_value(const struct ada_trigger *trigger, struct ada_replay_event *event, enum ada_trigger_side side, uint64_t *untold)
 {
 	static const struct ada_rolls none;
@@ -33,7 +38,8 @@ bool ada_replay_value(const struct ada_trigger *trigger, struct ada_replay_event
 
 	if (moment->event->event_kind != (trigger->kind == ADA_RULE_RETURN ? ADA_EVENT_RETURN : ADA_EVENT_CALL))
 		return false;
-	if (ada_thread_detail(moment->thread, moment->position, &event->detail)) {
+	if (ada_thread_detail(moment->thread, moment->position, &event->detail) ||
+	    is_redacted(&event->detail, begins ? trigger->begin_argument : trigger->argument)) {
 		++*untold;
 		return false;
 	}

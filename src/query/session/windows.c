@@ -96,9 +96,11 @@ bool ada_mark_span(const struct ada_process *process, const json_object *mark, s
 	uint64_t number = ada_json_u64(begin, "thread", UINT64_MAX);
 
 	*span = (struct ada_mark_span){ .begin_ns = ada_json_u64(begin, "tsNs", 0), .position = UINT64_MAX };
-	if (!span->begin_ns || !json_object_is_type(key, json_type_int))
+	if (!span->begin_ns)
 		return false;
-	if (json_object_get_int64(key) >> 32 == 0 || json_object_get_int64(key) < 0)
+	if (!json_object_is_type(key, json_type_int)) /* null where --redact drops it */
+		snprintf(span->key, sizeof span->key, "(redacted)");
+	else if (json_object_get_int64(key) >> 32 == 0 || json_object_get_int64(key) < 0)
 		snprintf(span->key, sizeof span->key, "%s", json_object_get_string(key));
 	else
 		snprintf(span->key, sizeof span->key, "%#llx", (unsigned long long)json_object_get_uint64(key));

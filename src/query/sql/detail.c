@@ -178,7 +178,9 @@ static void put_function(const struct detail_cursor *cursor, sqlite3_context *co
 /* Registers have 64 bits: values from 2^63 on come out negative, since SQL's integers are signed. */
 static bool put_register(const struct atf_detail *record, sqlite3_context *context, int column)
 {
-	if (column >= X0 && column <= X7)
+	if (column >= X0 && column <= X7 && ada_captured_redacted(record, column - X0))
+		sqlite3_result_null(context);
+	else if (column >= X0 && column <= X7)
 		sqlite3_result_int64(context, (int64_t)record->x[column - X0]);
 	else if (column == LR || column == FP || column == SP)
 		sqlite3_result_int64(context, (int64_t)(column == LR ? record->lr : column == FP ? record->fp : record->sp));

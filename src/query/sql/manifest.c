@@ -155,7 +155,7 @@ static void add_span(struct ada_sql_rows *rows, const struct ada_process *proces
 	struct ada_mark_span span;
 	bool known = ada_mark_span(process, mark, &span);
 
-	add_number_or_null(rows, known, (uint64_t)json_object_get_int64(ada_json_get(mark, "key")));
+	add_number(rows, mark, "key");
 	add_number_or_null(rows, known && span.thread, span.thread ? span.thread->number : 0);
 	add_number_or_null(rows, known && span.position != UINT64_MAX, span.position);
 	add_number_or_null(rows, known, span.begin_ns);

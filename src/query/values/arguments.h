@@ -47,6 +47,9 @@ void ada_argument_json(struct ada_output *output, const struct ada_argument *arg
 /* An array of them: parameters of a CALL, the result of a RETURN. */
 void ada_arguments_json(struct ada_output *output, const struct ada_arguments *arguments);
 void ada_arguments_free(struct ada_arguments *arguments);
+/* Whether that register, x[number], was dropped (--redact). */
+#define ADA_REDACTED "(redacted)"
+bool ada_captured_redacted(const struct atf_detail *record, int number);
 /* What the record's arguments pointed at, as a JSON array of {argument, address, bytes, text, cut, unreadable}; malloc'ed, NULL: nothing was
  * captured, or no memory. */
 char *ada_captured_json(const struct atf_detail *record);

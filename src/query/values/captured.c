@@ -39,6 +39,11 @@ const uint8_t *ada_captured_at(const struct ada_captured *captured, uint64_t add
 	return ada_process_constant(captured->process, address, record->timestamp_ns, bytes);
 }
 
+bool ada_captured_redacted(const struct atf_detail *record, int number)
+{
+	return number >= 0 && number < 6 && record->flags & ATF_DETAIL_REDACTED(number + 1);
+}
+
 /* False: it isn't recorded. */
 static bool register_value(const struct ada_captured *captured, int8_t number, uint64_t *value)
 {
@@ -46,12 +51,12 @@ static bool register_value(const struct ada_captured *captured, int8_t number, u
 	unsigned vector = (unsigned)~number;
 
 	if (captured->is_return) {
-		if (number >= 2 || (number < 0 && vector >= 2))
+		if (number >= 2 || ada_captured_redacted(record, number) || (number < 0 && vector >= 2))
 			return false;
 		*value = record->x[number < 0 ? 2 + vector : (unsigned)number];
 		return true;
 	}
-	if (number >= 6 || (number < 0 && (vector >= 8 || !(record->flags & ATF_DETAIL_VECTORS))))
+	if (number >= 6 || ada_captured_redacted(record, number) || (number < 0 && (vector >= 8 || !(record->flags & ATF_DETAIL_VECTORS))))
 		return false;
 	*value = number < 0 ? record->vectors[vector] : record->x[number];
 	return true;

@@ -440,6 +440,16 @@ static void put_value(FILE *file, struct ada_argument *argument, const struct ad
 	}
 }
 
+/* Some register that the value came in was dropped. */
+static bool is_redacted(const struct ada_captured *captured, const struct ada_debug_where *where)
+{
+	bool any = false;
+
+	for (unsigned i = 0; where->place == ADA_DEBUG_REGISTERS && i < where->count; i++)
+		any |= ada_captured_redacted(captured->record, where->registers[i]);
+	return any;
+}
+
 int ada_argument_format(struct ada_argument *argument, const struct ada_captured *captured, const struct ada_debug_type *type,
 			const struct ada_debug_where *where)
 {
@@ -455,11 +465,15 @@ int ada_argument_format(struct ada_argument *argument, const struct ada_captured
 	if (!at && where->place == ADA_DEBUG_STACK && !where->indirect)
 		at = captured->record->sp + 8 + where->stack;
 	/* The string's text was captured, though not its whole buffer. */
-	if (whole || (at && type->class == ADA_DEBUG_STD_STRING && where->indirect))
+	if (is_redacted(captured, where)) {
+		argument->captured = false;
+		fputs(ADA_REDACTED, text.file);
+	} else if (whole || (at && type->class == ADA_DEBUG_STD_STRING && where->indirect)) {
 		put_value(text.file, argument, captured, type, value, at);
-	else if (where->place == ADA_DEBUG_NOWHERE)
+	} else if (where->place == ADA_DEBUG_NOWHERE) {
 		fputs(NOT_KNOWN, text.file);
-	else
+	} else {
 		put_not_captured(text.file, argument, where->indirect ? at : 0);
+	}
 	return put_end(&text, &argument->text);
 }

@@ -16,6 +16,9 @@ struct ada_details_options {
 	bool persist_all;	      /* --detail-mode=oneshot and streaming: one window from the start on */
 	uint64_t start_ns;
 	uint64_t buffer_bytes; /* --detail-buffer, for advice */
+	/* Which arguments of a function no file may have: bit N, of 1 to 6. NULL: none of any */
+	uint32_t (*redacted)(void *context, uint64_t function_id);
+	void *context;
 };
 struct ada_drain;
 int ada_details_open(struct ada_details **details, struct ada_segment *segment, struct ada_drain *drain,

@@ -3,6 +3,7 @@
  *   detail.c          the turn: marks, windows, what is due; own marks; the end
  *   detail_place.c    where each thread's drained events lie in index files and detail chunks; what is missing
  *   detail_write.c    from chunks to detail.atf
+ *   detail_redact.c   what of a record no file gets
  *   detail_pin.c      the pin, and HELD chunks that go back
  *   detail_lost.c     what is missing in the index
  *   detail_source.c   what mark.c asks
@@ -38,6 +39,11 @@ struct detail_place {	    /* events of one detail chunk that lie together in one
 	uint32_t why;			/* enum ada_window_short, where chunk is ADA_NONE */
 };
 
+struct detail_redacted {
+	uint64_t values[16]; /* of arguments that were dropped, the last ones; 0: none */
+	uint32_t next;
+};
+
 struct detail_thread {
 	ADA_ARRAY(struct detail_place) places; /* in order */
 	uint64_t cursor;		       /* seq: all before it are done with */
@@ -49,6 +55,7 @@ struct detail_thread {
 	uint32_t window;  /* id of the one begun last */
 	uint64_t last_ns; /* of its newest record */
 	uint64_t persisted;
+	struct detail_redacted redacted;
 	uint64_t late_ns, late_seq; /* events drained after done_ns had passed them: their first time, seq behind the last */
 	uint64_t ended_at;	    /* 1 + the ring's head when the thread's end was seen; 0: not yet */
 	bool failed;
@@ -138,6 +145,11 @@ void ada_detail_write(struct ada_details *details, uint64_t until_ns);
 bool ada_detail_write_late(struct ada_details *details);
 void ada_detail_close_ended(struct ada_details *details);
 void ada_detail_close_all(struct ada_details *details);
+
+/* --- detail_redact.c --- */
+/* Drops these arguments of a function (bit N) from the record of its call or return, and from either what is `known`: the thread's.
+ * `stack`, `captured`: the record's bytes. */
+void ada_detail_redact(struct atf_detail *record, uint8_t *stack, uint8_t *captured, uint32_t arguments, struct detail_redacted *known);
 
 /* --- detail_lost.c --- */
 void ada_detail_settle_losses(const struct ada_details *details, struct ada_window *window);

@@ -103,6 +103,7 @@ static void decode_captured(struct pass *pass, const struct ada_detail_view *vie
 /* A copy: what the agent wrote goes as it is; what a reader computes with is bounded. */
 static void decode(struct pass *pass, const struct ada_detail *from, const struct ada_detail_view *view, struct atf_detail *record)
 {
+	const struct ada_details_options *options = &pass->details->options;
 	uint32_t asked = pass->details->segment->stack_bytes; /* the agent captures words of 16 bytes */
 	bool call = view->kind == ADA_EVENT_CALL;
 
@@ -119,6 +120,9 @@ static void decode(struct pass *pass, const struct ada_detail *from, const struc
 		memcpy(record->vectors, view->vectors, sizeof record->vectors);
 	if (view->captured_size)
 		decode_captured(pass, view, record);
+	if (options->redacted)
+		ada_detail_redact(record, pass->stack, pass->captured, options->redacted(options->context, record->function_id),
+				  &pass->thread->redacted);
 }
 
 static struct ada_window *window_of(struct pass *pass, uint64_t ns)

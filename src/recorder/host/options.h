@@ -37,10 +37,11 @@ struct ada_trace_options {
 	uint64_t segment_bytes; /* 0: as large as a file can be */
 	int pack;		/* enum ada_pack */
 	/* Detail lane */
-	bool detail;		     /* --detail=off: false */
-	uint32_t detail_stack_bytes; /* --stack-bytes; --detail=regs: 0 */
-	bool stack_at_return;	     /* --stack-at=both */
-	struct ada_strings captures; /* --capture, in order */
+	bool detail;		       /* --detail=off: false */
+	uint32_t detail_stack_bytes;   /* --stack-bytes; --detail=regs: 0 */
+	bool stack_at_return;	       /* --stack-at=both */
+	struct ada_strings captures;   /* --capture, in order */
+	struct ada_strings redactions; /* --redact */
 	enum ada_detail_mode detail_mode;
 	uint64_t detail_buffer_bytes;
 	/* Policy. A rule's own pre= and post= take the place of these; none given: 1000 events each */

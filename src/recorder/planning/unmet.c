@@ -84,7 +84,7 @@ static size_t count_unmet(struct ada_plans *plans, const char *option, const str
 }
 
 void ada_plans_tell_unmet(struct ada_plans *plans, const struct ada_filter *filter, const struct ada_filter *kept,
-			  const struct ada_capture_list *captures)
+			  const struct ada_capture_list *captures, const struct ada_capture_list *redactions)
 {
 	const char *path;
 	size_t unmet = 0;
@@ -99,6 +99,8 @@ void ada_plans_tell_unmet(struct ada_plans *plans, const struct ada_filter *filt
 		unmet += count_unmet(plans, "keep", ada_filter_patterns(kept, 0), unmet);
 	for (size_t i = 0; i < captures->items.count; i++)
 		unmet += count_unmet(plans, "capture", &captures->items.items[i].functions, unmet);
+	for (size_t i = 0; i < redactions->items.count; i++)
+		unmet += count_unmet(plans, "redact", &redactions->items.items[i].functions, unmet);
 	if (unmet > SHOWN)
 		ada_say("ada: and %zu more patterns that fit no function\n", unmet - SHOWN);
 }

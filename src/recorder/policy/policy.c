@@ -234,6 +234,7 @@ void ada_policy_close(struct ada_policy *policy)
 	ada_array_free(&policy->objects);
 	ada_array_free(&policy->captured);
 	ada_capture_list_free(&policy->captures);
+	ada_capture_list_free(&policy->redactions);
 	pthread_mutex_destroy(&policy->late);
 	pthread_mutex_destroy(&policy->change);
 	pthread_mutex_destroy(&policy->lock);
@@ -326,6 +327,7 @@ static struct ada_rule_info info_of(const struct ada_policy_rule *rule)
 				       .rule = rule->agent,
 				       .matches = rule->matches,
 				       .marks = rule->marks,
+				       .redacted = rule->redacted,
 				       .overlooked = rule->overlooked };
 }
 

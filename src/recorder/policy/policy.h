@@ -16,7 +16,8 @@ struct ada_recorder;
 /* Parses options->triggers: -EINVAL with a line that names the origin. Warnings go to stderr. */
 int ada_policy_open(struct ada_policy **policy, const struct ada_trace_options *options, double ticks_per_ns, struct ada_error *error);
 void ada_policy_close(struct ada_policy *policy);
-const struct ada_capture_list *ada_policy_asked_captures(const struct ada_policy *policy); /* --capture */
+const struct ada_capture_list *ada_policy_asked_captures(const struct ada_policy *policy);   /* --capture */
+const struct ada_capture_list *ada_policy_asked_redactions(const struct ada_policy *policy); /* --redact */
 void ada_policy_attach(struct ada_policy *policy, struct ada_recorder *recorder); /* the recorder for whose providers the policy compiles */
 
 /* Makes a new provider's tables, before its agent runs. `parent` (may be NULL): the provider whose modules it has, with the same
@@ -64,6 +65,7 @@ struct ada_rule_info {
 	const struct ada_trigger *trigger; /* lives as long as the policy */
 	struct ada_rule rule;		   /* the agent's form */
 	uint64_t matches, marks;	   /* of all providers; from ada_policy_rule: of those that are gone */
+	bool redacted;			   /* what it compares is nothing that the recording may say */
 	uint64_t overlooked;		   /* likewise: what the rule could not remember */
 };
 /* All below may be called under any lock. */
@@ -73,6 +75,8 @@ struct ada_rule_info {
  * is mapped. */
 int ada_policy_pass(struct ada_policy *policy, const struct ada_provider *provider, const struct ada_rule *rule, uint32_t slot,
 		    uint64_t counter);
+/* Which arguments of a function --redact drops: bit N, of 1 to 6. */
+uint32_t ada_policy_redacted(struct ada_policy *policy, const struct ada_provider *provider, uint64_t function_id);
 size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, size_t room); /* those in force, by id */
 /* The rule that had this slot under this version; false: none. */
 bool ada_policy_rule(struct ada_policy *policy, uint32_t version, uint32_t slot, struct ada_rule_info *info);

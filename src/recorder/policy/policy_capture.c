@@ -1,7 +1,9 @@
-/* Which functions have captures (--capture), and which: settled with a file's names, for the whole recording. */
+/* Which functions have captures (--capture), and which, and which arguments are dropped (--redact): settled with a file's names, for the
+ * whole recording. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "abi/record.h"
 #include "recorder/policy/policy_state.h"
 
 int ada_policy_captures_open(struct ada_policy *policy, const struct ada_trace_options *options, struct ada_error *error)
@@ -14,7 +16,18 @@ int ada_policy_captures_open(struct ada_policy *policy, const struct ada_trace_o
 		if (status)
 			return ada_error_set(error, -status, "--capture '%s': %s", options->captures.items[i], reason.text);
 	}
+	for (size_t i = 0; i < options->redactions.count; i++) {
+		int status = ada_redact_add(&policy->redactions, options->redactions.items[i], &reason);
+
+		if (status)
+			return ada_error_set(error, -status, "--redact '%s': %s", options->redactions.items[i], reason.text);
+	}
 	return 0;
+}
+
+const struct ada_capture_list *ada_policy_asked_redactions(const struct ada_policy *policy)
+{
+	return &policy->redactions;
 }
 
 const struct ada_capture_list *ada_policy_asked_captures(const struct ada_policy *policy)
@@ -50,18 +63,27 @@ static bool any_may_fit(const struct ada_capture_list *list, const char *name)
 	return false;
 }
 
-static void asked_add(const struct ada_policy *policy, const char *name, const char *place, struct ada_capture_set *set)
+static void asked_add(const struct ada_policy *policy, const struct ada_names *names, uint32_t redacted, struct ada_capture_set *set)
 {
-	struct ada_names names;
+	for (size_t i = 0; i < policy->captures.items.count; i++) {
+		const struct ada_capture_rule *rule = &policy->captures.items.items[i];
 
-	ada_names_open(&names, name, place);
-	for (size_t i = 0; i < policy->captures.items.count; i++)
-		if (ada_pattern_list_matches(&policy->captures.items.items[i].functions, &names))
-			ada_capture_put(set, &policy->captures.items.items[i].capture);
-	ada_names_close(&names);
+		if (!(redacted >> rule->capture.argument & 1) && ada_pattern_list_matches(&rule->functions, names))
+			ada_capture_put(set, &rule->capture);
+	}
 }
 
-static void auto_add(const char *name, struct ada_capture_set *set)
+static uint32_t redacted_of(const struct ada_policy *policy, const struct ada_names *names)
+{
+	uint32_t arguments = 0;
+
+	for (size_t i = 0; i < policy->redactions.items.count; i++)
+		if (ada_pattern_list_matches(&policy->redactions.items.items[i].functions, names))
+			arguments |= 1u << policy->redactions.items.items[i].capture.argument;
+	return arguments;
+}
+
+static void auto_add(const char *name, uint32_t redacted, struct ada_capture_set *set)
 {
 	struct ada_capture_set known;
 	char plain[64];
@@ -69,7 +91,27 @@ static void auto_add(const char *name, struct ada_capture_set *set)
 	snprintf(plain, sizeof plain, "%.*s", (int)strcspn(name, "@"), name);
 	known = ada_capture_auto(plain);
 	for (size_t i = 0; i < sizeof known.items / sizeof *known.items && known.items[i].argument; i++)
-		ada_capture_put(set, &known.items[i]);
+		if (!(redacted >> known.items[i].argument & 1))
+			ada_capture_put(set, &known.items[i]);
+}
+
+/* What the options that name functions say of one. */
+static int asked_match(const struct ada_policy *policy, struct ada_policy_image *image, const char *name, uint32_t function,
+		       struct ada_capture_set *set, uint32_t *redacted)
+{
+	const struct ada_plan_function *at = &ada_plan_functions(image->plans.items[0])[function];
+	char place[ADA_PLACE_TEXT];
+	struct ada_names names;
+
+	*redacted = 0;
+	if (!any_may_fit(&policy->captures, name) && !any_may_fit(&policy->redactions, name))
+		return 0;
+	ada_place_text(place, image->path ? image->path : "", at->address);
+	ada_names_open(&names, name, place);
+	*redacted = redacted_of(policy, &names);
+	asked_add(policy, &names, *redacted, set);
+	ada_names_close(&names);
+	return *redacted ? ada_array_push(&image->redacted, ((struct ada_policy_redacted){ function, *redacted })) : 0;
 }
 
 int ada_policy_captures_match(struct ada_policy *policy, struct ada_policy_image *image)
@@ -82,17 +124,47 @@ int ada_policy_captures_match(struct ada_policy *policy, struct ada_policy_image
 		const char *name = ada_plan_string(plan, functions[i].name);
 		struct ada_policy_captured captured = { .function = i };
 		struct ada_capture_set set = { 0 };
-		char place[ADA_PLACE_TEXT];
+		uint32_t redacted;
 
-		if (any_may_fit(&policy->captures, name)) {
-			ada_place_text(place, image->path ? image->path : "", functions[i].address);
-			asked_add(policy, name, place, &set);
-		}
+		if (asked_match(policy, image, name, i, &set, &redacted))
+			return -ENOMEM;
 		if (automatic)
-			auto_add(name, &set);
+			auto_add(name, redacted, &set);
 		captured.set = set.items[0].argument ? set_number(policy, &set) : 0;
 		if (captured.set && ada_array_push(&image->captured, captured))
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+uint32_t ada_policy_redacted_of(const struct ada_policy_image *image, uint32_t function)
+{
+	size_t i = ada_first_not(n, 0, image->redacted.count, image->redacted.items[n].function < function);
+
+	return i < image->redacted.count && image->redacted.items[i].function == function ? image->redacted.items[i].arguments : 0;
+}
+
+void ada_policy_redact_module(struct ada_policy *policy, struct ada_policy_tables *tables, const struct ada_policy_module *module)
+{
+	pthread_mutex_lock(&policy->lock);
+	for (size_t i = 0; i < module->image->redacted.count; i++) {
+		const struct ada_policy_redacted *one = &module->image->redacted.items[i];
+
+		if (ada_table_put(&tables->redacted, ADA_FUNCTION_ID(module->id, one->function), one->arguments))
+			tables->redact_all = true;
+	}
+	pthread_mutex_unlock(&policy->lock);
+}
+
+uint32_t ada_policy_redacted(struct ada_policy *policy, const struct ada_provider *provider, uint64_t function_id)
+{
+	uint64_t arguments = 0;
+	struct ada_policy_tables *tables;
+
+	pthread_mutex_lock(&policy->lock);
+	tables = ada_policy_tables_of(policy, provider);
+	if (tables && !ada_table_get(&tables->redacted, function_id, &arguments) && tables->redact_all)
+		arguments = 0x7e;
+	pthread_mutex_unlock(&policy->lock);
+	return (uint32_t)arguments;
 }

@@ -33,6 +33,18 @@ static uint32_t rule_fits(struct ada_policy_rule *rule, const struct ada_names *
 	return how;
 }
 
+/* Whether the rule compares an argument of this function that --redact drops. */
+static bool compares_redacted(const struct ada_policy_rule *rule, const struct ada_policy_image *image, uint32_t function, uint32_t how)
+{
+	const struct ada_trigger *trigger = rule->trigger;
+	uint32_t arguments = ada_policy_redacted_of(image, function);
+
+	if (trigger->kind != ADA_RULE_ARG && trigger->kind != ADA_RULE_SPAN)
+		return false;
+	return (how & ADA_POLICY_ENDS && arguments >> trigger->argument & 1) ||
+	       (how & ADA_POLICY_BEGINS && arguments >> trigger->begin_argument & 1);
+}
+
 static bool any_may_fit(struct ada_policy_rule **rules, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++)
@@ -68,6 +80,7 @@ static int match(struct ada_policy *policy, struct ada_policy_image *image, stru
 
 			if (!how)
 				continue;
+			rules[j]->redacted |= compares_redacted(rules[j], image, i, how);
 			status = ada_array_push(&image->matches.items[first + j].functions, i | how);
 			matched++;
 		}
@@ -103,6 +116,7 @@ static void image_free(struct ada_policy_image *image)
 		ada_array_free(&image->matches.items[i].functions);
 	ada_array_free(&image->matches);
 	ada_array_free(&image->captured);
+	ada_array_free(&image->redacted);
 	ada_array_free(&image->plans);
 	free(image->path);
 	free(image);
@@ -132,7 +146,7 @@ struct ada_policy_image *ada_policy_image(struct ada_policy *policy, const struc
 	if (!image)
 		return NULL;
 	image->path = path ? strdup(path) : NULL;
-	if (ada_array_push(&image->plans, plan) || match_all(policy, image) || ada_policy_captures_match(policy, image) ||
+	if (ada_array_push(&image->plans, plan) || ada_policy_captures_match(policy, image) || match_all(policy, image) ||
 	    ada_array_push(&policy->images, image)) {
 		image_free(image);
 		return NULL;

@@ -21,6 +21,7 @@ static void tables_free(struct ada_policy_tables *tables)
 		ada_policy_module_free(&tables->modules.items[i]);
 	ada_array_free(&tables->modules);
 	ada_table_free(&tables->classes);
+	ada_table_free(&tables->redacted);
 	free(tables);
 }
 
@@ -70,7 +71,7 @@ static int copy_bits(uint8_t **copy, const uint8_t *bits, const struct ada_plan 
 	return bits && !*copy ? -ENOMEM : 0;
 }
 
-static int inherit(struct ada_policy_tables *tables, const struct ada_policy_tables *parent)
+static int inherit(struct ada_policy *policy, struct ada_policy_tables *tables, const struct ada_policy_tables *parent)
 {
 	tables->functions = parent->functions;
 	for (size_t i = 0; i < parent->modules.count; i++) {
@@ -82,6 +83,7 @@ static int inherit(struct ada_policy_tables *tables, const struct ada_policy_tab
 			ada_policy_module_free(&module);
 			return -ENOMEM;
 		}
+		ada_policy_redact_module(policy, tables, &module);
 	}
 	return 0;
 }
@@ -110,7 +112,7 @@ int ada_policy_provider(struct ada_policy *policy, struct ada_provider *provider
 	tables->provider = provider;
 	pthread_mutex_lock(&policy->change);
 	from = parent ? ada_policy_tables_of(policy, parent) : NULL;
-	status = from ? inherit(tables, from) : 0;
+	status = from ? inherit(policy, tables, from) : 0;
 	if (!status) {
 		pthread_mutex_lock(&provider->lock);
 		ada_policy_check_inherited(tables);
@@ -164,6 +166,7 @@ static int module_enter(struct ada_policy *policy, struct ada_policy_tables *tab
 		tables->functions += count;
 	if (status)
 		module->base = 0;
+	ada_policy_redact_module(policy, tables, module);
 	known = ada_policy_module_of(tables, module->id);
 	if (known) {
 		ada_policy_module_free(known);

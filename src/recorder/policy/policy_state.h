@@ -34,6 +34,7 @@ struct ada_policy_rule {
 	bool typed;	       /* the type of its value is settled */
 	/* Of spans, the slot and form of what begins (ADA_RULE_SPAN_BEGIN); else ADA_NO_SLOT */
 	uint32_t begin_slot;
+	bool redacted; /* what it compares is an argument that --redact drops, of some function */
 	struct ada_rule begin;
 	bool begin_typed;
 	bool *hits;			     /* by pattern: some function fitted */
@@ -52,12 +53,18 @@ struct ada_policy_captured {
 	uint8_t set;	   /* of ada_policy.sets */
 };
 
+struct ada_policy_redacted {
+	uint32_t function;  /* symbolIndex */
+	uint32_t arguments; /* bit N: argument N, of 1 to 6 */
+};
+
 /* The functions of a file, which are the same in both of its plans (names only, decoded). */
 struct ada_policy_image {
 	ADA_ARRAY(const struct ada_plan *) plans;
 	char *path;				    /* NULL: not known yet */
 	ADA_ARRAY(struct ada_policy_match) matches; /* of rules in force, where they name any */
 	ADA_ARRAY(struct ada_policy_captured) captured;
+	ADA_ARRAY(struct ada_policy_redacted) redacted; /* by function */
 };
 
 struct ada_policy_module {
@@ -83,6 +90,8 @@ struct ada_policy_tables {
 	uint32_t incarnations[ADA_RULES_MAX];	       /* of the states; under `lock`, too. 0: being made */
 	struct ada_table classes;		       /* of the table in force: mask -> class */
 	uint32_t class_count;			       /* class 0 included */
+	struct ada_table redacted;		       /* under `lock`: function id -> arguments as in ada_policy_redacted */
+	bool redact_all;			       /* under `lock`: there was no memory for one of them */
 	bool stale;				       /* the table in force can't be extended */
 	bool left;				       /* its segment is going or gone: under `lock` */
 	bool failed;				       /* told that /dev/shm has no room */
@@ -107,7 +116,7 @@ struct ada_policy {
 	ADA_ARRAY(uint64_t) masks;   /* scratch: by function number */
 	ADA_ARRAY(uint8_t) objects;  /* scratch: flags that the plans and captures say, by function number */
 	ADA_ARRAY(uint8_t) captured; /* scratch: number of the set, by function number */
-	struct ada_capture_list captures;
+	struct ada_capture_list captures, redactions;
 	struct ada_capture_set sets[ADA_CAPTURE_SETS]; /* from 1 on: what is captured of some function */
 	uint32_t set_count;
 	struct ada_policy_cost cost;
@@ -151,6 +160,10 @@ void ada_policy_check_inherited(struct ada_policy_tables *tables);
 int ada_policy_captures_open(struct ada_policy *policy, const struct ada_trace_options *options, struct ada_error *error);
 /* Under `change`: finds what is captured of a new image's functions. 0 or -ENOMEM. */
 int ada_policy_captures_match(struct ada_policy *policy, struct ada_policy_image *image);
+/* Arguments of that function of it that --redact drops: bit N. */
+uint32_t ada_policy_redacted_of(const struct ada_policy_image *image, uint32_t function);
+/* Under `change`, too: a module's functions, of a provider. */
+void ada_policy_redact_module(struct ada_policy *policy, struct ada_policy_tables *tables, const struct ada_policy_module *module);
 
 /* policy_match.c, under `change` */
 /* `path`: of the file, which names what has no name in it; NULL: known from before. NULL: no memory. */

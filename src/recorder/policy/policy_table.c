@@ -150,6 +150,9 @@ static void masks_add(struct ada_policy *policy, const struct ada_policy_module 
 		if (functions[i].flags & ADA_FUNCTION_OBJECTS)
 			policy->objects.items[module->base + i] = (uint8_t)((functions[i].flags & ADA_FUNCTION_OBJECTS) /
 									    ADA_POLICY_OF_PLAN);
+	for (size_t i = 0; module->base && i < module->image->redacted.count; i++)
+		if (module->image->redacted.items[i].arguments & (1u << 1 | 1u << 2)) /* what OBJECT events would say */
+			policy->objects.items[module->base + module->image->redacted.items[i].function] = 0;
 	for (size_t i = 0; module->base && i < module->image->captured.count; i++) {
 		const struct ada_policy_captured *captured = &module->image->captured.items[i];
 

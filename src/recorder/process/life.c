@@ -128,6 +128,13 @@ void ada_provider_settle(struct ada_provider *provider)
 	__atomic_store_n(&provider->settled, true, __ATOMIC_RELEASE);
 }
 
+static uint32_t redacted_of(void *context, uint64_t function_id)
+{
+	const struct ada_provider *provider = context;
+
+	return ada_policy_redacted(provider->recorder->policy, provider, function_id);
+}
+
 /* Where the segment got no detail lane, only the index is recorded. */
 static int open_details(struct ada_provider *provider, uint64_t buffer_bytes, struct ada_error *error)
 {
@@ -135,7 +142,9 @@ static int open_details(struct ada_provider *provider, uint64_t buffer_bytes, st
 	struct ada_details_options details = { .lane = provider->recorder->lane_options,
 					       .start_ns = provider->start_ns,
 					       .persist_all = options->detail_mode != ADA_DETAIL_CIRCULAR,
-					       .buffer_bytes = buffer_bytes };
+					       .buffer_bytes = buffer_bytes,
+					       .redacted = options->redactions.count ? redacted_of : NULL,
+					       .context = provider };
 
 	if (!options->detail || !provider->segment.detail_chunks)
 		return 0;

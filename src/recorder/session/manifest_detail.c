@@ -22,6 +22,15 @@ static void read_metrics(const struct ada_provider *provider, struct ada_detail_
 		ada_details_metrics(provider->details, metrics);
 }
 
+static json_object *redactions_of(const struct ada_trace_options *options)
+{
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < options->redactions.count; i++)
+		json_object_array_add(list, ada_json_text_of(options->redactions.items[i], strlen(options->redactions.items[i])));
+	return list;
+}
+
 json_object *ada_manifest_detail_lane(const struct ada_provider *provider)
 {
 	struct ada_detail_metrics metrics;
@@ -35,6 +44,8 @@ json_object *ada_manifest_detail_lane(const struct ada_provider *provider)
 	ratio = events ? (double)metrics.persisted_events / (double)events : 0;
 	json_object_object_add(object, "capture", json_object_new_string(detail ? "always" : "off"));
 	json_object_object_add(object, "persistence", json_object_new_string(persistence));
+	if (detail && provider->recorder->options->redactions.count)
+		json_object_object_add(object, "redacted", redactions_of(provider->recorder->options));
 	json_object_object_add(object, "windows", ada_manifest_windows(provider, &metrics));
 	ada_json_count(object, "event_count", metrics.persisted_events);
 	json_object_object_add(object, "coverage_ratio", json_object_new_double(ratio < 1 ? ratio : 1));

@@ -52,8 +52,11 @@ static json_object *value_of(const struct ada_provider *provider, const struct a
 	uint64_t value = mark->value;
 
 	switch (info->rule.kind) {
-	case ADA_RULE_RETURN:
-	case ADA_RULE_ARG: return typed_value_of((enum ada_value_type)info->rule.type, value);
+	case ADA_RULE_ARG:
+		if (info->redacted)
+			return NULL;
+		return typed_value_of((enum ada_value_type)info->rule.type, value);
+	case ADA_RULE_RETURN: return typed_value_of((enum ada_value_type)info->rule.type, value);
 	case ADA_RULE_SPAN: /* as the two events say, to the ns */
 		if (mark->begin_ns)
 			return json_object_new_uint64(mark->ns - mark->begin_ns);
@@ -102,7 +105,7 @@ static void add_span(json_object *object, const struct ada_rule_info *info, cons
 	begin = json_object_new_object();
 	json_object_object_add(begin, "thread", json_object_new_uint64(mark->begin_thread));
 	ada_json_count(begin, "tsNs", mark->begin_ns);
-	json_object_object_add(object, "key", typed_value_of((enum ada_value_type)info->rule.type, mark->key));
+	json_object_object_add(object, "key", info->redacted ? NULL : typed_value_of((enum ada_value_type)info->rule.type, mark->key));
 	json_object_object_add(object, "begin", begin);
 }
 
