@@ -54,9 +54,9 @@ static const struct row table[] = {
 
 	/* which events */
 	{ CUTTING " top tui", "thread", 't', "THREAD", "only these: numbers, OS thread ids or names", TEXT(thread) },
-	{ CUTTING " tui", "from", 0, "TIME", "from +1.5s after the session's start on, or ns", TEXT(from) },
-	{ CUTTING " tui", "to", 0, "TIME", "before this time", TEXT(to) },
-	{ CUTTING, "window", 0, "N", "only window N of `ada windows`, in its process", COUNT(window, 0, UINT64_MAX - 1) },
+	{ CUTTING " tui view", "from", 0, "TIME", "from +1.5s after the session's start on, or ns", TEXT(from) },
+	{ CUTTING " tui view", "to", 0, "TIME", "before this time", TEXT(to) },
+	{ CUTTING " view", "window", 0, "N", "only window N of `ada windows`, in its process", COUNT(window, 0, UINT64_MAX - 1) },
 	{ CUTTING " top tui windows", "clock", 0, "CLOCK", "of the times given and shown: boot (default), wall or a name of `ada anchor`",
 	  TEXT(clock) },
 	{ "dump", "seq", 0, "FROM-TO", "only these index_seq, both included", TEXT(seq) },
@@ -112,6 +112,7 @@ static const struct row table[] = {
 	  DURATION(max_age_ns) },
 	{ "mcp", "time-limit", 'T', "DURATION", "stop a tool that takes longer (default 60s)", DURATION(time_limit_ns) },
 
+	{ "view", "export", 0, "FILE", "write the page and its answers into this file, instead of serving it", TEXT(output) },
 	{ "view", "port", 'p', "PORT", "of 127.0.0.1 (default: a free one)", COUNT(port, 1, 65535) },
 	{ "view", "no-browser", 0, NULL, "only print the address, open no browser", FLAG(no_browser) },
 

@@ -22,6 +22,7 @@
 #define CPU_SECONDS 600u
 #define LOOK_MS 200
 #define WAITS_MAX "400" /* of an answer, the longest */
+#define DETAILS_MAX "4000"
 
 struct command_line {
 	char texts[WORDS_MAX][128];
@@ -127,13 +128,23 @@ static int line_compose(struct command_line *line, struct ada_question *question
 			line_add(line, "--format=json");
 			line_add(line, "--timeout=20s");
 		}
-	} else if (run && !strcmp(run, "waits")) {
+	} else if (run && !strcmp(run, "details")) {
+		line_add(line, "dump");
+		line_add(line, "--format=json");
+		line_add(line, "--detail");
+		line_add(line, "--source");
+		line_add(line, "--limit=" DETAILS_MAX);
+		status = line_add_range(line, question);
+	} else if (run && (!strcmp(run, "waits") || !strcmp(run, "causes"))) {
 		line_add(line, "query");
 		line_add(line, "--format=json");
 		line_add(line, "--timeout=60s");
 		status = line_waits(line, question);
+		if (!strcmp(run, "causes"))
+			snprintf(line->statement, sizeof line->statement,
+				 "SELECT c.*, m.process FROM causes c LEFT JOIN windows m ON m.window = c.window");
 	} else {
-		status = ada_error_set(&question->error, EINVAL, "run: report, graph, narrate, detail, cause or waits");
+		status = ada_error_set(&question->error, EINVAL, "run: report, graph, narrate, detail, details, cause, causes or waits");
 	}
 	if (status)
 		return status;
@@ -141,7 +152,7 @@ static int line_compose(struct command_line *line, struct ada_question *question
 	line->words[line->count++] = line->path;
 	if (run && !strcmp(run, "cause"))
 		line_add(line, "SELECT * FROM causes(%u, %" PRIu64 ")", thread->number, position);
-	if (run && !strcmp(run, "waits"))
+	if (*line->statement)
 		line->words[line->count++] = line->statement;
 	line->words[line->count] = NULL;
 	return 0;

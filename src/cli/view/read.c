@@ -89,10 +89,9 @@ static void rest(uint64_t ns)
 		nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
 }
 
-void *ada_view_read(void *context)
+int ada_view_read_once(struct ada_view *view)
 {
-	struct ada_view *view = context;
-	uint64_t begun_ns = monotonic_ns(), took_ns;
+	uint64_t begun_ns = monotonic_ns();
 	int status;
 
 	view->live = view->zoom.live = goes_on(view->session);
@@ -104,6 +103,15 @@ void *ada_view_read(void *context)
 	atomic_store(&view->state, status ? ADA_VIEW_FAILED : ADA_VIEW_READY);
 	if (!status)
 		count_functions(view);
+	return status;
+}
+
+void *ada_view_read(void *context)
+{
+	struct ada_view *view = context;
+	uint64_t begun_ns = monotonic_ns(), took_ns;
+	int status = ada_view_read_once(view);
+
 	took_ns = monotonic_ns() - begun_ns;
 	while (!status && view->live && !ada_interrupted()) {
 		rest(took_ns * SHARE > AGAIN_NS ? took_ns * SHARE : AGAIN_NS);

@@ -38,6 +38,12 @@ static const struct {
 
 const char *ada_question_text(const struct ada_question *question, const char *name)
 {
+	if (!question->connection) {
+		for (const char *const *argument = question->arguments; *argument; argument += 2)
+			if (!strcmp(argument[0], name))
+				return argument[1];
+		return NULL;
+	}
 	return MHD_lookup_connection_value(question->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
@@ -69,8 +75,8 @@ int ada_question_view(struct ada_question *question, struct ada_zoom_view *view)
 		status = ada_question_number(question, "depths", 64, &depths);
 	if (status)
 		return status;
-	if (columns < 1 || columns > 8192 || depths < 1 || depths > 4096 || view->from_ns >= view->to_ns)
-		return ada_error_set(&question->error, EINVAL, "from < to, columns 1 to 8192, depths 1 to 4096");
+	if (columns < 1 || columns > ADA_VIEW_COLUMNS || depths < 1 || depths > 4096 || view->from_ns >= view->to_ns)
+		return ada_error_set(&question->error, EINVAL, "from < to, columns 1 to %u, depths 1 to 4096", ADA_VIEW_COLUMNS);
 	view->columns = (uint32_t)columns;
 	view->depths = (uint32_t)depths;
 	view->from_ns = ada_view_absolute(question->view, view->from_ns);

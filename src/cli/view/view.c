@@ -52,6 +52,23 @@ static void wait_for_signal(void)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* What --from, --to and --window name, as a file. */
+static int export_page(struct ada_view *view, const struct ada_options *options)
+{
+	struct ada_selection selection = {};
+	struct ada_error error = {};
+	int status = ada_answer_select(&selection, view->session, options, &error);
+
+	if (!status)
+		status = ada_view_read_once(view);
+	if (status && *view->error.text)
+		error = view->error;
+	if (!status)
+		status = ada_view_export(view, &selection, options->window, options->output, &error);
+	ada_selection_close(&selection);
+	return status ? ada_answer_fail(view->command, &error) : 0;
+}
+
 static int serve(struct ada_view *view, const struct ada_options *options)
 {
 	struct ada_error error = {};
@@ -88,10 +105,12 @@ static int serve(struct ada_view *view, const struct ada_options *options)
 int ada_cmd_view(int argc, char **argv)
 {
 	struct ada_view view = { .command = argv[0], .lock = PTHREAD_MUTEX_INITIALIZER };
-	struct ada_options options = {};
+	struct ada_options options = { .window = UINT64_MAX };
 	int status;
 
 	ada_options_take(&options, &usage, argc, argv);
+	if (!options.output && (options.from || options.to || options.window != UINT64_MAX))
+		ada_options_fail(argv[0], "--from, --to and --window say what --export=FILE writes; the page that is served has all");
 	status = ada_answer_open(argv[0], &options, &view.session);
 	if (status)
 		return status;
@@ -102,7 +121,7 @@ int ada_cmd_view(int argc, char **argv)
 		ada_error_set(&view.error, ENOMEM, "out of memory");
 		status = ada_answer_fail(argv[0], &view.error);
 	} else {
-		status = serve(&view, &options);
+		status = options.output ? export_page(&view, &options) : serve(&view, &options);
 		ada_stats_free(&view.stats);
 	}
 	ada_zoom_close(&view.zoom);

@@ -7,6 +7,8 @@
  *                                        command.c  report, graph, narrate, dump, query: other runs of this program, whose answers
  *                                                   are thus the commands' own
  *
+ *   a file   <--- ada view --export -----  export.c   the page, with the answers of a range in it
+ *
  * All times in questions and answers are ns from the session's start: they are whole numbers for JavaScript, too.
  */
 #ifndef ADA_CLI_VIEW_H
@@ -36,11 +38,14 @@ struct ada_view {
 };
 enum ada_view_state { ADA_VIEW_READING, ADA_VIEW_READY, ADA_VIEW_FAILED };
 
+#define ADA_VIEW_COLUMNS 16384u /* of a picture, at most */
+
 /* A question: the path behind the token, and its arguments. */
 struct ada_question {
 	struct ada_view *view;
 	struct MHD_Connection *connection;
-	struct ada_output *output; /* where the answer goes: JSON */
+	const char *const *arguments; /* of who asks without a connection: name, value, ..., NULL */
+	struct ada_output *output;    /* where the answer goes: JSON */
 	struct ada_error error;
 };
 /* An argument's text; NULL: it wasn't given. */
@@ -54,6 +59,11 @@ int ada_question_thread(struct ada_question *question, const struct ada_zoom_thr
 
 /* read.c: reads the session, and as long as it is recorded what comes; until ada_interrupted(). */
 void *ada_view_read(void *view);
+int ada_view_read_once(struct ada_view *view); /* 0 or -errno with a message in view->error */
+
+/* export.c: writes a page that needs no server: with the answers to what may be asked of this selection. 0, or -errno with a message. */
+int ada_view_export(struct ada_view *view, const struct ada_selection *selection, uint64_t window, const char *path,
+		    struct ada_error *error);
 
 /* Of a picture: losses, scheduling, what has gone, what isn't read. The thread is entered. */
 void ada_view_put_lanes(struct ada_output *output, const struct ada_view *view, const struct ada_zoom_thread *thread,

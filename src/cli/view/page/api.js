@@ -1,5 +1,7 @@
 // Questions to the server that this page came from. All times are ns from the session's start.
 
+import { answerBaked, baked } from "./baked.js";
+
 const BEING_READ = 503; // ask again
 
 export class Failure extends Error {}
@@ -18,11 +20,13 @@ async function fetchText(path, parameters, signal) {
 }
 
 export async function ask(path, parameters = {}, signal = undefined) {
+  if (baked) return answerBaked(path, parameters);
   return JSON.parse(await fetchText(path, parameters, signal));
 }
 
 // A command that answers with an object a line (dump).
 export async function askLines(path, parameters, signal) {
+  if (baked) return answerBaked(path, parameters);
   return (await fetchText(path, parameters, signal)).trim().split("\n").map((line) => JSON.parse(line));
 }
 

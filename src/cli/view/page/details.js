@@ -52,7 +52,8 @@ function argumentText(each) {
 
 function detailNodes(event) {
   const detail = event.detail;
-  if (!detail) return [element("p", { className: "quiet" }, "Outside every window: its registers and stack were not kept.")];
+  if (!detail) return [element("p", { className: "quiet" }, state.session.range ? "This file has no registers and stack of it." :
+    "Outside every window: its registers and stack were not kept.")];
   const registers = Object.entries(detail).filter(([name, value]) => /^(x[0-7]|lr|fp|sp|fp[0-7])$/.test(name) && value !== null);
   const nodes = [];
   if (Array.isArray(detail.args)) nodes.push(element("ul", {}, ...detail.args.map((each) => element("li", {}, element("code", {}, argumentText(each))))));
@@ -105,7 +106,7 @@ const fill = latest(async (signal, picked) => {
   if (signal.aborted) return;
   const failed = (reason) => [element("p", { className: "wrong" }, reason.message)];
   const event = lines.status === "fulfilled" ? lines.value[0] : null;
-  detail.replaceChildren(...(event ? detailNodes(event) : failed(lines.reason)));
+  detail.replaceChildren(...(lines.status === "fulfilled" ? detailNodes(event ?? {}) : failed(lines.reason)));
   if (event?.file) detail.prepend(element("p", {}, element("code", {}, `${event.file}:${event.line}`)));
   cause.replaceChildren(...(reasons.status === "fulfilled" ? causeNodes(reasons.value.rows) : failed(reasons.reason)));
   panel.dataset.of = `${call.thread} ${call.seq}`;

@@ -1,7 +1,7 @@
 // Starts the page: asks what the session holds, waits until it has been read, and ties the parts together.
 import { ask } from "./api.js";
 import { redraw, themeRead } from "./draw.js";
-import { count, duration, element } from "./format.js";
+import { count, duration, element, time } from "./format.js";
 import { listenToInput, move, showWindow, zoom } from "./input.js";
 import { listenToSearch } from "./search.js";
 import { addressRead, change, listen, show, showAll, state } from "./state.js";
@@ -39,7 +39,7 @@ function tabsShow() {
     byId(`tab-${tab}`).setAttribute("aria-selected", String(tab === state.tab));
     byId(tab).hidden = tab !== state.tab;
   }
-  byId("scope").hidden = state.tab === "call" || state.tab === "found";
+  byId("scope").hidden = state.tab === "call" || state.tab === "found" || Boolean(state.session?.range);
 }
 
 function sessionTell(session) {
@@ -50,6 +50,7 @@ function sessionTell(session) {
   document.title = `${session.path.split("/").pop()} - ada view`;
   losses.textContent = session.lost ? `${count(session.lost)} events were lost: red in the timeline` :
     `${count(session.events)} events, ${session.complete ? "nothing lost" : session.live ? "as recorded so far" : session.aged ? `${count(session.aged)} have gone` : "not complete"}`;
+  if (session.range) losses.textContent = `${time(session.range.from)} to ${time(session.range.to)} of ${losses.textContent}`;
   losses.className = session.lost ? "lost" : "";
   select.replaceChildren(element("option", { value: "" }, "whole session"), ...session.windows.map((window, i) =>
     element("option", { value: String(i) }, `${i}: ${window.kinds} (${duration((window.to ?? session.end) - window.from)})`)));

@@ -7,6 +7,11 @@ export function ranged(tab, fill) {
   const panel = document.getElementById(tab);
   let timer = 0, shown = "";
   const run = latest(async (signal) => {
+    if (state.session.range) {
+      if (!shown) await fill(panel, {}, signal, "range that this file has");
+      shown = panel.dataset.of = "file";
+      return;
+    }
     const window = state.of === "" ? null : Number(state.of), of = window === null ? `${Math.round(state.from)} ${Math.round(state.to)}` : `window ${window}`;
     if (of === shown) return;
     panel.setAttribute("aria-busy", "true");

@@ -47,7 +47,8 @@ export function show(from, to) {
 }
 
 export function showAll() {
-  show(-state.session.end * 0.01, state.session.end * 1.01);
+  const { from, to } = state.session.range ?? { from: 0, to: state.session.end }; // of a page in a file
+  show(from - (to - from) * 0.01, to + (to - from) * 0.01);
 }
 
 export function addressRead() {

@@ -24,7 +24,7 @@ export function layOut() {
   layout.threads = [];
   labels.replaceChildren();
   state.session.threads.forEach((thread, index) => {
-    if (!thread.events) return;
+    if (!thread.events || (state.session.shown && !state.session.shown.includes(index))) return;
     const depths = Math.max(thread.depths ?? 1, 1);
     const rows = expanded.has(index) ? Math.min(depths, 400) : Math.min(depths, ROWS_FIRST);
     const label = element("div", {}, element("strong", {}, thread.name || `thread ${thread.number}`),
