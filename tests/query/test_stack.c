@@ -127,12 +127,43 @@ static void test_far_back(void **state)
 	ada_stack_close(&stack);
 }
 
+/* Read back no further than to a floor: what is found is right, and what isn't is said to be missing. */
+static void test_a_floor(void **state)
+{
+	static const char *const names[] = { "main", "a", "b" };
+	struct fixture *fixture = *state;
+	struct synth_thread *thread = fixture_thread(fixture, names, 3);
+	const struct ada_frame *frame;
+	const struct ada_thread *read;
+	struct ada_lookback back;
+
+	synth_call(thread, 0);
+	for (int i = 0; i < 10; i++)
+		synth_leaf(thread, 1, 5);
+	synth_call(thread, 2); /* position 21 */
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	read = &fixture->session->threads.items[0];
+	for (uint64_t floor = 0; floor <= 21; floor++) {
+		ada_lookback_open(&back, read, 22);
+		back.floor = floor;
+		assert_int_equal(ada_lookback_get(&back, 0, &frame), 0);
+		assert_true(frame && frame->position == 21 && !back.gave_up);
+		assert_int_equal(ada_lookback_get(&back, 1, &frame), 0);
+		assert_true(floor ? !frame && back.gave_up : frame && !frame->position && !back.gave_up);
+		ada_lookback_close(&back);
+		ada_lookback_open(&back, read, 21);
+		back.floor = floor;
+		assert_int_equal(ada_lookback_get(&back, 0, &frame), 0);
+		assert_true(floor ? !frame && back.gave_up : frame && !frame->position);
+		ada_lookback_close(&back);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_sessions),
-		FIXTURE_TEST(test_frames_that_left),
-		FIXTURE_TEST(test_nothing_is_open),
+		FIXTURE_TEST(test_a_floor),	     cmocka_unit_test(test_random_sessions),
+		FIXTURE_TEST(test_frames_that_left), FIXTURE_TEST(test_nothing_is_open),
 		FIXTURE_TEST(test_far_back),
 	};
 

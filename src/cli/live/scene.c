@@ -4,6 +4,8 @@
 #include <time.h>
 #include "query/calls/stack.h"
 
+#define BACK_EVENTS_MIN 4096
+
 uint64_t ada_scene_last_ns(const struct ada_session *session)
 {
 	uint64_t end = 0;
@@ -50,7 +52,16 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static int look_at(const struct ada_scene *scene, const struct ada_thread *thread, struct ada_scene_thread *seen)
+/* The first event of a thread to be read where so many are read of all threads; a few are of each. */
+static uint64_t floor_of(const struct ada_scene *scene, uint64_t end, uint64_t back_events)
+{
+	uint64_t share = back_events / (scene->selection.threads.count ?: 1);
+
+	share = share > BACK_EVENTS_MIN ? share : BACK_EVENTS_MIN;
+	return back_events && end > share ? end - share : 0;
+}
+
+static int look_at(const struct ada_scene *scene, const struct ada_thread *thread, uint64_t back_events, struct ada_scene_thread *seen)
 {
 	const struct ada_frame *frame = NULL;
 	struct ada_lookback back;
@@ -63,6 +74,7 @@ static int look_at(const struct ada_scene *scene, const struct ada_thread *threa
 	if (!thread->events || !end)
 		return 0;
 	ada_lookback_open(&back, thread, end);
+	back.floor = floor_of(scene, end, back_events);
 	result = ada_lookback_get(&back, 0, &frame);
 	if (!result && frame) {
 		seen->inside = true;
@@ -71,6 +83,7 @@ static int look_at(const struct ada_scene *scene, const struct ada_thread *threa
 		seen->since_ns = frame->start_ns;
 		seen->depth = frame->depth;
 	}
+	seen->far = !seen->inside && back.gave_up;
 	ada_lookback_close(&back);
 	return result;
 }
@@ -101,18 +114,18 @@ static int explain(struct ada_scene *scene)
 	return result;
 }
 
-static int look_at_all(struct ada_scene *scene, bool at_end)
+static int look_at_all(struct ada_scene *scene, const struct ada_scene_how *how)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < scene->selection.threads.count && !result; i++) {
 		struct ada_scene_thread seen;
 
-		result = look_at(scene, scene->selection.threads.items[i], &seen);
-		if (!result && (seen.inside || seen.events))
+		result = look_at(scene, scene->selection.threads.items[i], how->back_events, &seen);
+		if (!result && (seen.inside || seen.far || seen.events))
 			result = ada_array_push(&scene->threads, seen);
 	}
-	return result || !at_end ? result : explain(scene);
+	return result || how->at_ns ? result : explain(scene);
 }
 
 int ada_scene_open(struct ada_scene *scene, struct ada_session *session, const struct ada_scene_how *how, struct ada_error *error)
@@ -127,7 +140,7 @@ int ada_scene_open(struct ada_scene *scene, struct ada_session *session, const s
 	scene->stats_cpu_ns = cpu_ns() - scene->stats_cpu_ns;
 	if (result)
 		return result;
-	result = look_at_all(scene, !how->at_ns);
+	result = look_at_all(scene, how);
 	return result ? ada_error_system(error, -result, "%s", session->path) : 0;
 }
 

@@ -16,6 +16,7 @@
 struct ada_scene_thread {
 	const struct ada_thread *thread;
 	uint64_t events; /* in the span */
+	bool far;	 /* the call that it is in began before what was read */
 	bool inside;	 /* of a call: */
 	uint64_t function_id, position, since_ns;
 	uint32_t depth;
@@ -37,6 +38,7 @@ struct ada_scene_how {
 	const char *thread; /* as given; NULL: all */
 	uint64_t at_ns;	    /* the moment; 0: the last one */
 	uint64_t span_ns;
+	uint64_t back_events; /* of all threads together: so far back it is asked what they are in; 0: as far as needed */
 };
 
 /* 0 or -errno; to be closed in both cases. */

@@ -140,6 +140,8 @@ static int put_thread(struct ada_rows *table, const struct ada_scene *scene, con
 	};
 	char name[ADA_NAME_BUFFER], by[sizeof seen->thread->name + 32];
 
+	if (seen->far && table->format == ADA_FORMAT_TEXT)
+		cells[INSIDE] = (struct ada_cell){ .text = "?" };
 	if (seen->inside)
 		cells[INSIDE].text = ada_module_function(ada_process_module(process, seen->function_id), seen->function_id, name);
 	if (seen->culprit) {

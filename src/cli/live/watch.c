@@ -2,7 +2,8 @@
 #include <errno.h>
 #include "query/session/clock_view.h"
 
-#define LOOK_CPU_NS 14000000
+#define LOOK_CPU_NS 10000000
+#define BACK_EVENTS (1u << 20)
 #define SPAN_SHARE_MIN 100 /* of the span as wanted */
 
 /* Asked before the files are opened: what is over then has all its events in them. */
@@ -83,6 +84,7 @@ int ada_watch_look(struct ada_watch *watch, uint64_t at_ns, struct ada_error *er
 		result = ask(watch, error) ?: open_anew(watch, &session, error);
 	}
 	how.span_ns = span_of(watch);
+	how.back_events = watch->status && watch->session ? BACK_EVENTS : 0; /* the first look, and one without haste, takes its time */
 	if (!result)
 		result = ada_scene_open(&scene, session, &how, error);
 	if (!result) {

@@ -12,6 +12,7 @@
 #include "base/interrupt.h"
 #include "base/output.h"
 #include "cli/screen/keys.h"
+#include <term.h> /* last: it has macros of short names */
 
 #define ESCAPE_MS 25 /* what comes so soon behind an Escape belongs to it */
 
@@ -45,6 +46,17 @@ static void mix_inks(void)
 	inks[ADA_INK_TITLE] = COLOR_PAIR(3) | A_BOLD;
 }
 
+/* Asked for alone: newterm doesn't free what it has made where it fails. */
+static bool is_known_terminal(void)
+{
+	int found;
+	bool known = setupterm(NULL, STDOUT_FILENO, &found) == OK;
+
+	if (known)
+		del_curterm(cur_term);
+	return known;
+}
+
 int ada_screen_open(struct ada_error *error)
 {
 	static bool registered;
@@ -54,7 +66,7 @@ int ada_screen_open(struct ada_error *error)
 	utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	/* Before ncurses looks: it leaves alone the signals that are taken. */
 	ada_interrupt_catch();
-	screen = newterm(NULL, stdout, stdin);
+	screen = is_known_terminal() ? newterm(NULL, stdout, stdin) : NULL;
 	if (!screen)
 		return ada_error_set(error, ENOTTY, "the terminal '%s' is not known here: set TERM, or add --once",
 				     terminal ? terminal : "");

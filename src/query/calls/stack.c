@@ -127,6 +127,10 @@ static int look_forwards(struct ada_lookback *back)
 	uint64_t from = back->position;
 	int result;
 
+	if (back->floor) {
+		back->complete = back->gave_up = true;
+		return 0;
+	}
 	while (from) {
 		const struct ada_event *event = atf_thread_get(back->thread->events, from);
 
@@ -190,8 +194,8 @@ static int look_back(struct ada_lookback *back, size_t wanted)
 {
 	int result = 0;
 
-	while (back->position && back->limit + back->waits && back->frames.count < wanted && !back->complete && !result) {
-		uint64_t to = back->position, from = to > BLOCK_EVENTS ? to - BLOCK_EVENTS : 0, count;
+	while (back->position > back->floor && back->limit + back->waits && back->frames.count < wanted && !back->complete && !result) {
+		uint64_t to = back->position, from = to - back->floor > BLOCK_EVENTS ? to - BLOCK_EVENTS : back->floor, count;
 		const struct ada_event *events = atf_thread_run(back->thread->events, from, &count);
 
 		while (from + count < to) { /* a segment ends between */
@@ -203,6 +207,7 @@ static int look_back(struct ada_lookback *back, size_t wanted)
 			atf_thread_release(back->thread->events, back->position < to ? back->position : from, to);
 	}
 	if (!result && !back->complete && back->frames.count < wanted) {
+		back->gave_up = back->floor && back->limit + back->waits;
 		if (back->waits) /* the recording knows no call of it */
 			return look_forwards(back);
 		back->complete = true;

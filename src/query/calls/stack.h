@@ -40,7 +40,9 @@ struct ada_lookback {
 	uint64_t position;    /* read back to there */
 	uint64_t function_id; /* of the end that waits for its call */
 	uint32_t limit;	      /* no call that deep is open any more */
+	uint64_t floor;	      /* no event before it is read; set it behind open. 0: as far as needed */
 	bool waits, complete, after_loss;
+	bool gave_up;			    /* at the floor: there may be more calls than `frames` */
 	ADA_ARRAY(struct ada_frame) frames; /* innermost first */
 };
 
