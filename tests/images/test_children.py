@@ -33,3 +33,17 @@ def test_children_of_forks(ada, children, tmp_path, how, images, options):
     for name, manifest in manifests.items():
         traced = [module for module in manifest["modules"] if module["traced"]]
         assert traced and all((recording.path / name / module["symbols"]).exists() for module in traced)
+
+
+def test_a_program_has_the_name_that_it_was_started_by(ada, tmp_path):
+    """A link, as busybox has many; from where it lies, by PATH, and of a script the interpreter."""
+    if ada is None:
+        pytest.skip("tests ada itself")
+    (tmp_path / "applet").symlink_to("/bin/true")
+    (tmp_path / "script").write_text(f"#!/bin/sh\n./applet\n{tmp_path}/applet\nPATH={tmp_path} exec applet\n")
+    (tmp_path / "script").chmod(0o755)
+    result = ada.trace("out", ["./script"], *SMALL, cwd=tmp_path)
+    assert result.status == 0, result.stderr.decode()
+    programs = [manifest["program"] for manifest in check_recording(ada, tmp_path / "out").manifests().values()
+                if manifest["exit"]["kind"] != "exec" and "sh" not in pathlib.Path(manifest["program"]).name]
+    assert programs == [str(tmp_path / "applet")] * 3, programs

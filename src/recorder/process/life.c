@@ -35,12 +35,14 @@
 
 static void read_identity(struct ada_provider *provider)
 {
-	char path[40];
+	char path[40], started_as[PATH_MAX];
 	ssize_t length;
 
 	snprintf(path, sizeof path, "/proc/%d/exe", provider->pid);
 	length = readlink(path, provider->program, sizeof provider->program - 1);
 	provider->program[length > 0 ? length : 0] = 0;
+	if (ada_process_started_as(provider->pid, started_as))
+		snprintf(provider->program, sizeof provider->program, "%s", started_as);
 	snprintf(path, sizeof path, "/proc/%d/cmdline", provider->pid);
 	if (ada_file_read(path, &provider->command, &provider->command_bytes, NULL))
 		provider->command = NULL;
