@@ -6,7 +6,7 @@
 #include "recorder/index/arena.h"
 #include "recorder/index/packers.h"
 
-#define QUEUED_MOST (64u << 20)	  /* bytes of runs on their way: then the drain waits */
+#define QUEUED_MOST (16u << 20)	  /* bytes of runs on their way: then the drain waits; the pool has room for more, and is there already */
 #define RUN_LEAST (16u << 10)	  /* what a thread with few events costs */
 #define TAIL_MOST 8192u		  /* events: a tail that has as many stays as it is, and costs no more encoding */
 #define MANY_BYTES (128ull << 20) /* of all runs: from here on each lane's are small */

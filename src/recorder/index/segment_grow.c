@@ -12,8 +12,8 @@
 #define CHUNKS_SMALL 8u /* 256 KiB */
 #define DETAIL_SMALL 2u
 #define CHUNKS_AT_FIRST 256u /* 8 MiB */
-#define CHUNKS_AHEAD 512u    /* 16 MiB: some ms of the fastest producer; and what a producer fills in so many ms: */
-#define AHEAD_MS 10u
+#define CHUNKS_AHEAD 256u    /* 8 MiB: some ms of the fastest producer; and what a producer fills in so many ms: */
+#define AHEAD_MS 3u	     /* a few turns of the grower; more would only take CPU from the drain, which gives chunks back sooner */
 #define CHUNKS_AHEAD_MAX 4096u
 #define CHUNKS_STEP 128u
 #define RATE_NS 1000000ull
