@@ -161,6 +161,31 @@ static void grows_with_use_where_room_is_scarce(void **state)
 	ada_segment_destroy(&segment);
 }
 
+/* A thread that begins fills small chunks, which are not the pool's: a crowd of such threads makes it no larger. */
+static void small_chunks_bring_no_growth(void **state)
+{
+	struct ada_segment segment = create(64 << 20);
+	uint32_t ready;
+
+	while (ada_segment_grow(&segment))
+		;
+	ready = segment.chunks_ready;
+	for (uint32_t i = 0; i < 2000; i++)
+		ada_ring_put(&segment.ring, ada_small_first(segment.chunks) + i);
+	while (ada_segment_grow(&segment))
+		;
+	assert_int_equal(segment.chunks_ready, ready);
+	ada_ring_put(&segment.ring, 1);
+	ada_segment_grow(&segment);
+	assert_true(segment.chunks_ready > ready);
+	segment.shm->sealed_head = 5; /* a hostile one */
+	ada_segment_grow(&segment);
+	segment.shm->sealed_head = UINT64_MAX;
+	ada_segment_grow(&segment);
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
 /* It has another name before it has a process, and what that one records is found by the process's. */
 static void is_made_before_its_process_is_known(void **state)
 {
@@ -519,6 +544,7 @@ int main(void)
 					    IN_BOTH(a_young_one_gets_what_it_uses),
 					    IN_BOTH(has_room_for_a_policy_ahead),
 					    IN_BOTH(grows_ahead_of_use),
+					    IN_BOTH(small_chunks_bring_no_growth),
 					    IN_BOTH(agent_outruns_growth),
 					    IN_BOTH(agent_makes_chunks),
 					    IN_BOTH(grows_as_far_as_it_is_allowed),

@@ -44,6 +44,7 @@ struct ada_segment {
 	bool exhausted;			 /* there was no memory for the index when that was last said */
 	uint64_t young_until_ns;	 /* until then it gets no more than it uses */
 	uint64_t looked_ns, sealed_then; /* how fast the program is */
+	uint64_t sealed, seen;		 /* chunks of the pool; by then, in the ring of both classes */
 	bool collapses;			 /* huge pages don't come by themselves, and the kernel has given those asked for */
 	bool begun_small;		 /* in small pages, until it grows */
 	bool detail_exhausted;		 /* or nearly so: the rest is for the index */

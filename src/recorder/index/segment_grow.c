@@ -393,12 +393,28 @@ static uint32_t detail_wanted(struct ada_segment *segment)
 	return used < DETAIL_STEP ? DETAIL_STEP : used < DETAIL_STEP_MAX ? used : DETAIL_STEP_MAX;
 }
 
+/* How many chunks of the pool were ever sealed. Small ones are in the same ring, and cost the pool nothing: a crowd of threads that begin
+ * seals thousands of these. */
+static uint64_t pool_sealed(struct ada_segment *segment)
+{
+	uint64_t head = __atomic_load_n(&segment->shm->sealed_head, __ATOMIC_ACQUIRE);
+
+	if (head - segment->seen > segment->ring.count)
+		segment->seen = head - segment->ring.count;
+	for (; segment->seen != head; segment->seen++) {
+		uint32_t number;
+
+		segment->sealed += !ada_ring_at(&segment->ring, segment->seen, &number) || number < segment->chunks;
+	}
+	return segment->sealed;
+}
+
 /* So many free ones are wanted now; 0: there are enough, or all. A program that fills chunks gets what it filled lately in AHEAD_MS.
  * Each process gets a start, while there is plenty; a crowd would take all the memory that there is for buffers, so beyond half of it
  * only those get it that have begun to fill what they have. */
 static uint32_t chunks_wanted(struct ada_segment *segment, uint32_t free)
 {
-	uint64_t now = ada_clock_boottime_ns(), sealed = __atomic_load_n(&segment->shm->sealed_head, __ATOMIC_RELAXED);
+	uint64_t now = ada_clock_boottime_ns(), sealed = pool_sealed(segment);
 	uint64_t filled = sealed - segment->sealed_then, passed = now - segment->looked_ns + 1;
 	struct statvfs room;
 	uint64_t soon, ahead;
