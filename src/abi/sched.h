@@ -1,4 +1,5 @@
 /* sched.atf: when the threads of a session ran, and when they did not. One file a session, of all its processes.
+ * samples.atf, of the same layout: what the system counts for each thread, looked at 10 to 100 times a second.
  *
  *   sched.atf   [header 64][event 32]...[footer 64]      in order of time; times never fall
  *
@@ -35,14 +36,23 @@ enum {
 	ATF_SCHED_PREEMPTED = 2, /* was taken off its CPU, and is ready to run */
 	ATF_SCHED_ON = 3,	 /* runs on the CPU from here on */
 	ATF_SCHED_FAULT = 4,	 /* `count` page faults, the last of them now, all within a millisecond */
-	ATF_SCHED_LOST = 5	 /* `count` events of this CPU are missing before this one; no thread's */
+	ATF_SCHED_LOST = 5,	 /* `count` events of this CPU are missing before this one; no thread's */
+	/* Of samples.atf alone: of the time that other_id microseconds before this one began. What has not changed has no record. */
+	ATF_SCHED_RAN = 6,	  /* the thread ran for `count` ns, lastly on that CPU */
+	ATF_SCHED_READY = 7,	  /* it was ready to run for `count` ns, and had no CPU */
+	ATF_SCHED_MINOR = 8,	  /* it had `count` page faults that needed no disk */
+	ATF_SCHED_MAJOR = 9,	  /* it had `count` page faults that read from one */
+	ATF_SCHED_STOLEN = 10,	  /* a hypervisor had the CPU for `count` ns; no thread's */
+	ATF_SCHED_THROTTLED = 11, /* the control group's limit held it up for `count` ns, of all its CPUs together; no thread's */
+	ATF_SCHED_KINDS
 };
 
 typedef struct __attribute__((packed)) {
 	uint64_t timestamp_ns;
 	uint64_t count;
 	uint32_t thread_id, process_id; /* the operating system's */
-	uint32_t other_id;		/* of PREEMPTED: the thread that the CPU went to, of the session; 0: another, or not known */
+	uint32_t other_id;		/* of PREEMPTED: the thread that the CPU went to, of the session; 0: another, or not known.
+					 * Of samples: us since the look before */
 	uint16_t kind, cpu;
 } AtfSchedEvent;
 static_assert(sizeof(AtfSchedEvent) == 32, "sched event");

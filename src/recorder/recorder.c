@@ -28,6 +28,7 @@
 #include "recorder/process/life.h"
 #include "recorder/process/server.h"
 #include "recorder/process/stock.h"
+#include "recorder/sched/samples.h"
 #include "recorder/sched/sched.h"
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"
@@ -119,6 +120,7 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 	ada_stock_close(recorder->stock);
 	ada_presence_close(&recorder->presence);
 	ada_sched_close(recorder->sched);
+	ada_samples_close(recorder->samples);
 	ada_grower_close(grower); /* behind the conversations, which wake it */
 	ada_scribe_close(recorder->scribe);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
@@ -228,6 +230,22 @@ static int prepare_process(struct ada_loop *loop, struct ada_error *error)
 	return pthread_sigmask(SIG_BLOCK, &set, &inheritance->mask) ? ada_error_system(error, errno, "sigmask") : 0;
 }
 
+static size_t running_processes(void *context, pid_t *pids, size_t max)
+{
+	struct ada_recorder *recorder = context;
+	size_t count = 0;
+
+	pthread_mutex_lock(&recorder->lock);
+	for (size_t i = recorder->providers.count; i-- && count < max;) {
+		const struct ada_provider *provider = recorder->providers.items[i];
+
+		if (!provider->ended && !__atomic_load_n(&provider->replaced, __ATOMIC_RELAXED))
+			pids[count++] = provider->pid;
+	}
+	pthread_mutex_unlock(&recorder->lock);
+	return count;
+}
+
 /* The kernel follows the program from its first instruction on, so before that. Without its facts all else is as it is. */
 static void open_sched(void *context, pid_t pid)
 {
@@ -236,6 +254,9 @@ static void open_sched(void *context, pid_t pid)
 
 	if (recorder->options->sched && !ada_path(path, "%s/sched.atf", recorder->session.root))
 		ada_sched_open(&recorder->sched, pid, path, &recorder->no_sched);
+	if (recorder->options->sched && !ada_path(path, "%s/samples.atf", recorder->session.root))
+		ada_samples_open(&recorder->samples, path, &(struct ada_samples_source){ recorder, running_processes },
+				 &recorder->no_samples);
 }
 
 static int launch(struct ada_loop *loop, struct ada_error *error)
@@ -275,7 +296,7 @@ static int launch(struct ada_loop *loop, struct ada_error *error)
 	if (pid < 0)
 		return pid;
 	if (*recorder->no_sched.text && !recorder->options->quiet)
-		ada_say("ada: no facts of the scheduler will be recorded: %s\n", recorder->no_sched.text);
+		ada_say("ada: no facts of the scheduler will be recorded but samples: %s\n", recorder->no_sched.text);
 	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PRIORITY); /* this thread; the child has gone on without */
 	recorder->main_pidfd = pidfd_open(pid, 0);
 	return 0;
@@ -322,6 +343,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	ada_recording_open(&loop.progress, options->quiet);
 	ada_loop_run(&loop);
 	ada_sched_stop(recorder.sched);
+	ada_samples_stop(recorder.samples);
 	ada_loop_end(&loop);
 	*exit_status = loop.main_ended ? ada_exit_shell_status(&recorder.main_exit) : loop.asked ? 0 : 128 + SIGINT;
 out:

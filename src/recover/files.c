@@ -203,13 +203,13 @@ static int take_process(struct walk *walk, const char *path, const char *name)
 }
 
 /* What the kernel had not handed over is lost, and nobody counts it: the threads go on as the last record left them. */
-static int finish_sched(struct walk *walk, const char *session)
+static int finish_sched(struct walk *walk, const char *session, const char *name)
 {
 	struct atf_message message;
 	char path[PATH_MAX];
 	int status;
 
-	if (ada_path(path, "%s/sched.atf", session) || access(path, F_OK))
+	if (ada_path(path, "%s/%s", session, name) || access(path, F_OK))
 		return 0;
 	errno = 0;
 	status = atf_sched_recover(path, &message);
@@ -230,6 +230,8 @@ int ada_recover_files(struct ada_recovery *recovery, struct ada_error *error)
 	/* The room that the recorder kept for this: a full disk has no other. */
 	if (!ada_path(reserve, "%s/.reserve", session))
 		unlink(reserve);
-	result = each_entry(&walk, session, S_IFREG, remove_temporary) ?: finish_sched(&walk, session);
+	result = each_entry(&walk, session, S_IFREG, remove_temporary) ?:
+			 finish_sched(&walk, session, "sched.atf")     ?:
+									 finish_sched(&walk, session, "samples.atf");
 	return result ? result : each_entry(&walk, session, S_IFDIR, take_process);
 }

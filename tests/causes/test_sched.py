@@ -168,16 +168,33 @@ def test_off_is_off(ada, work, tmp_path):
     assert rows(ada, session, "SELECT * FROM switches") == [] and ada("verify", session).status == 0
 
 
-def test_a_kernel_that_forbids_it(ada, work, tmp_path):
-    """Said once; all else is recorded."""
+def record_forbidden(ada, tmp_path, argv, *options):
     library = tmp_path / "forbid.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, HERE / "forbid.c"], check=True)
-    command = [ada.path, "trace", f"--output={tmp_path / 'out'}", work]
+    command = [ada.path, "trace", f"--output={tmp_path / 'out'}", *options, "--", *argv]
     result = subprocess.run(list(map(str, command)), env=os.environ | {"LD_PRELOAD": str(library)}, capture_output=True, text=True)
     assert result.returncode == 0
+    return result
+
+
+def test_samples_prove_what_switches_would_tell(ada, programs, tmp_path):
+    """Without perf: the neighbours' victim was ready to run, and who had the CPU nobody knows."""
+    record_forbidden(ada, tmp_path, [programs / "preempt", "cause"], "--trigger=latency=function:serve>100ms@pre=2s,post=10ms")
+    session = Session(tmp_path / "out").path
+    row, = rows(ada, session, "SELECT kind, function, culprit_thread, culprit_function, share FROM causes")
+    assert (row["kind"], row["function"], row["culprit_thread"], row["culprit_function"]) == ("runqueue", "serve", None, None)
+    assert row["share"] > 0.5 and ada("verify", session).status == 0
+    headline = json.loads(ada("narrate", "--format=json", session).stdout)["rows"][0]
+    assert headline["kind"] == "headline" and "ready to run" in headline["text"] and "neighbour" not in headline["text"]
+
+
+def test_a_kernel_that_forbids_it(ada, work, tmp_path):
+    """Said once; all else is recorded."""
+    result = record_forbidden(ada, tmp_path, [work])
     assert result.stderr.count("no facts of the scheduler") == 1 and "perf_event_open is forbidden" in result.stderr
     session = Session(tmp_path / "out").path
     assert not (session / "sched.atf").exists() and "forbidden" in said(session)["reason"]
+    assert json.loads((session / "session.json").read_text())["samples"]["recorded"]
     assert rows(ada, session, "SELECT function FROM calls WHERE function = 'serve'")
 
 

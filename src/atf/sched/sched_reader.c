@@ -135,7 +135,7 @@ static void check_events(const struct atf_sched *sched, struct atf_verify *verif
 	for (uint64_t i = 0; i < count; i++) {
 		if (i && events[i].timestamp_ns < events[i - 1].timestamp_ns)
 			atf_count_first(&falls, i);
-		if (events[i].kind < ATF_SCHED_OFF || events[i].kind > ATF_SCHED_LOST)
+		if (events[i].kind < ATF_SCHED_OFF || events[i].kind >= ATF_SCHED_KINDS)
 			atf_count_first(&unknown, i);
 	}
 	atf_report_first(verify, "times", &falls, "times fall, the first at event");

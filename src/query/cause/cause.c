@@ -187,6 +187,8 @@ static int find_culprit(struct ada_cause_reader *reader, struct ada_cause_link *
 	struct ada_question question = question_of(link);
 	enum ada_does does = spending->most.does;
 
+	if (link->kind == ADA_CAUSE_RUNQUEUE || link->kind == ADA_CAUSE_THROTTLED) /* it was free to go on: nobody held it up */
+		return 0;
 	if (does == ADA_DOES_ALLOCATE && !waits_for_arena(reader, link, spending))
 		link->kind = ADA_CAUSE_UNKNOWN;
 	if (link->kind == ADA_CAUSE_CHILD)

@@ -22,7 +22,10 @@ enum ada_cause_kind {
 	ADA_CAUSE_MESSAGE,
 	ADA_CAUSE_CPU,
 	ADA_CAUSE_PREEMPTED, /* ready to run, and another had the CPU */
-	ADA_CAUSE_FAULT,     /* ran for page faults */
+	ADA_CAUSE_RUNQUEUE,  /* the same, and nobody knows who had it */
+	ADA_CAUSE_STEAL,     /* a hypervisor had the CPU */
+	ADA_CAUSE_THROTTLED, /* a limit of the control group kept it from running */
+	ADA_CAUSE_FAULT,     /* ran for page faults, or waited for them */
 	ADA_CAUSE_RECORDER,  /* for ada */
 	ADA_CAUSE_KINDS
 };

@@ -4,6 +4,8 @@
 #include "base/hash.h"
 #include "query/cause/cause.h"
 
+struct atf_sched;
+
 /* What a function does. */
 enum ada_does {
 	ADA_DOES_NOTHING = 1, /* that this room knows */
@@ -44,7 +46,9 @@ struct ada_cause_reader {
 	const struct ada_session *session;
 	uint8_t **does; /* by module of the session and symbol; 0: not asked for yet */
 	uint32_t *counts;
-	uint64_t budget; /* events that may still be read for this question */
+	uint64_t budget;	   /* events that may still be read for this question */
+	struct atf_sched *samples; /* NULL: there are none, or nobody asked yet */
+	bool asked_samples;
 };
 enum ada_does ada_cause_does(struct ada_cause_reader *reader, const struct ada_process *process, uint64_t function_id);
 /* The object of the call at `position`, from the events behind it or from its detail. `which`: 0, or 1 for the mutex of a wait for a
@@ -140,5 +144,18 @@ struct ada_spending {
 	uint64_t allocating_off_ns; /* of it off the CPU, and not ready to run */
 	uint32_t preemptor;	    /* the tid that had the CPU for most of the time in which the thread was preempted; 0: not known */
 };
+/* What is proven of a stretch of a thread's time by samples (sampled.c). */
+struct ada_sampled {
+	uint64_t ran_ns, ready_ns, minor, major;
+	uint64_t throttled_ns; /* its group was held up */
+	uint64_t stolen_ns;    /* a hypervisor had CPUs that the thread ran on */
+};
+void ada_cause_sampled(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns,
+		       struct ada_sampled *sampled);
+/* Says of the largest part what the scheduler and the samples prove (ran.c). `last_ns`: the end of the time asked for; `sched`: NULL where
+ * the switches are not known. */
+struct ada_sched_thread;
+void ada_cause_settle(struct ada_cause_reader *reader, const struct ada_spending *spending, uint64_t last_ns,
+		      const struct ada_sched_thread *sched, struct ada_spent *most);
 int ada_cause_spend(struct ada_cause_reader *reader, struct ada_spending *spending);
 #endif

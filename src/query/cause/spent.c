@@ -6,8 +6,7 @@
 #include "query/session/sched.h"
 #include "query/session/stretch.h"
 
-#define FAULT_NS 2500 /* a page fault takes from 500 ns to 2 us; a thread that ran for longer between two did something else */
-#define TRIES_MIN 3   /* so many attempts to take an object are a wait for it, also with sleeps between */
+#define TRIES_MIN 3 /* so many attempts to take an object are a wait for it, also with sleeps between */
 
 struct tries { /* attempts at an object that was not given back since */
 	uint64_t object, function_id;
@@ -273,20 +272,6 @@ static int seed_open(struct adding *adding)
 	return result;
 }
 
-/* What ran for sure: for itself, or for page faults, where these were so many that each had little time. */
-static void settle_ran(struct adding *adding, struct ada_spent *most)
-{
-	uint64_t off_ns;
-
-	if (!adding->sched || most->kind != ADA_CAUSE_UNKNOWN || most->off || most->does == ADA_DOES_ALLOCATE)
-		return;
-	most->kind = ADA_CAUSE_CPU;
-	most->faults = ada_sched_faults(adding->sched, most->start_ns, most->end_ns);
-	if (most->faults && ada_sched_off_ns(adding->sched, most->start_ns, most->end_ns, &off_ns) &&
-	    (most->end_ns - most->start_ns - off_ns) / most->faults <= FAULT_NS)
-		most->kind = ADA_CAUSE_FAULT;
-}
-
 /* The largest wait, or all that ran, where that is more: then its largest part. */
 static void find_most(struct adding *adding)
 {
@@ -311,8 +296,8 @@ static void find_most(struct adding *adding)
 		adding->spending->most = *ran;
 	else if (wait)
 		adding->spending->most = *wait;
-	settle_ran(adding, &adding->spending->most);
 	adding->spending->preemptor = find_preemptor(adding);
+	ada_cause_settle(adding->reader, adding->spending, last_ns, adding->sched, &adding->spending->most);
 	most_ns = adding->spending->most.ns;
 	/* An agent's number may say anything. */
 	if (adding->spending->recorder_ns > last_ns - adding->spending->from_ns)

@@ -218,7 +218,8 @@ const char *ada_cause_kind_name(enum ada_cause_kind kind)
 		[ADA_CAUSE_UNKNOWN] = "unknown",     [ADA_CAUSE_LOCK] = "lock",	      [ADA_CAUSE_DEADLOCK] = "deadlock",
 		[ADA_CAUSE_CONDITION] = "condition", [ADA_CAUSE_SLEEP] = "sleep",     [ADA_CAUSE_IO] = "io",
 		[ADA_CAUSE_CHILD] = "child",	     [ADA_CAUSE_MESSAGE] = "message", [ADA_CAUSE_CPU] = "cpu",
-		[ADA_CAUSE_PREEMPTED] = "preempted", [ADA_CAUSE_FAULT] = "fault",     [ADA_CAUSE_RECORDER] = "recorder"
+		[ADA_CAUSE_PREEMPTED] = "preempted", [ADA_CAUSE_FAULT] = "fault",     [ADA_CAUSE_RECORDER] = "recorder",
+		[ADA_CAUSE_RUNQUEUE] = "runqueue",   [ADA_CAUSE_STEAL] = "steal",     [ADA_CAUSE_THROTTLED] = "throttled"
 	};
 
 	return names[kind];

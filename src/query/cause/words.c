@@ -63,7 +63,7 @@ void ada_cause_culprit(const struct ada_cause *cause, struct ada_culprit *culpri
 	else if (root->culprit)
 		*culprit = (struct ada_culprit){ root->culprit, &root->culprit_path, root->culprit_start_ns, root->culprit_end_ns };
 	else if (root->kind != ADA_CAUSE_UNKNOWN && root->kind != ADA_CAUSE_LOCK && root->kind != ADA_CAUSE_CONDITION &&
-		 root->kind != ADA_CAUSE_PREEMPTED)
+		 (root->kind < ADA_CAUSE_PREEMPTED || root->kind > ADA_CAUSE_THROTTLED))
 		*culprit = (struct ada_culprit){ root->thread, &root->path, root->wait_start_ns, root->wait_end_ns };
 }
 

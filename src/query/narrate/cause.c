@@ -178,6 +178,14 @@ static void put_own(struct ada_story *story, FILE *stream, const struct ada_caus
 	ada_format_duration(link->spent_ns, text);
 	if (kind == ADA_CAUSE_RECORDER)
 		fprintf(stream, "%s %s for ada, the recorder", open ? "waits" : "waited", text);
+	else if (kind == ADA_CAUSE_RUNQUEUE)
+		fprintf(stream, "had no processor for %s in %s, though it was ready to run (who had it is not recorded)", text, name);
+	else if (kind == ADA_CAUSE_THROTTLED)
+		fprintf(stream, "was kept from running by the limit of its control group in %s for %s", name, text);
+	else if (kind == ADA_CAUSE_STEAL)
+		fprintf(stream, "had no processor for most of %s in %s: the hypervisor had it", text, name);
+	else if (kind == ADA_CAUSE_FAULT && link->off_cpu)
+		fprintf(stream, "waited %s for pages in %s", text, name);
 	else if (link->off_cpu)
 		fprintf(stream, "did not run for %s in %s itself; what it waited for there is not recorded", text, name);
 	else if (kind == ADA_CAUSE_UNKNOWN)
@@ -194,8 +202,8 @@ static void put_own(struct ada_story *story, FILE *stream, const struct ada_caus
 		put_object(story, stream, link);
 	}
 	if (kind == ADA_CAUSE_FAULT)
-		fprintf(stream, " with %" PRIu64 " page faults", link->faults);
-	if (link->spells > 1 && kind != ADA_CAUSE_RECORDER)
+		fprintf(stream, " with %" PRIu64 " page faults%s", link->faults, link->off_cpu ? " that read from a disk" : "");
+	if (link->spells > 1 && !link->off_cpu && kind != ADA_CAUSE_RECORDER)
 		fprintf(stream, " (%" PRIu64 " calls)", link->spells);
 	if (kind == ADA_CAUSE_CHILD && link->child)
 		fprintf(stream, " for %s (%s), which ended then", link->child->directory,

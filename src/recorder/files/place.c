@@ -164,6 +164,7 @@ void ada_session_remove(struct ada_session *session)
 		ada_session_free_reserve(session);
 		unlinkat(session->fd, "session.json", 0);
 		unlinkat(session->fd, "sched.atf", 0);
+		unlinkat(session->fd, "samples.atf", 0);
 		unlinkat(session->output_fd, session->name, AT_REMOVEDIR);
 	}
 	name = strrchr(session->output, '/');

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "atf/session/anchor.h"
 #include "base/file.h"
+#include "recorder/sched/samples.h"
 #include "recorder/sched/sched.h"
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"
@@ -122,6 +123,23 @@ static json_object *anchors_of(const struct ada_session *session)
 }
 
 /* What became of the scheduling lane. */
+static json_object *samples_of(const struct ada_recorder *recorder)
+{
+	json_object *object = json_object_new_object();
+	const char *reason = *recorder->no_samples.text ? recorder->no_samples.text : NULL;
+	uint64_t events = 0;
+	int failed = 0;
+
+	if (recorder->samples)
+		events = ada_samples_count(recorder->samples, &failed);
+	if (failed)
+		reason = strerror(-failed);
+	json_object_object_add(object, "recorded", json_object_new_boolean(recorder->samples != NULL));
+	json_object_object_add(object, "reason", reason ? json_object_new_string(reason) : NULL);
+	ada_json_count(object, "events", events);
+	return object;
+}
+
 static json_object *sched_of(const struct ada_recorder *recorder)
 {
 	json_object *object = json_object_new_object();
@@ -171,6 +189,7 @@ static json_object *session_of(struct ada_recorder *recorder, bool finalized)
 	json_object_object_add(object, "processes", processes);
 	json_object_object_add(object, "notRecorded", unrecorded);
 	json_object_object_add(object, "sched", sched_of(recorder));
+	json_object_object_add(object, "samples", samples_of(recorder));
 	json_object_object_add(object, "clock", ada_json_clock_of(recorder->clock));
 	json_object_object_add(object, "anchors", anchors_of(session));
 	json_object_object_add(object, "exit", ada_json_exit_of(&recorder->main_exit, NULL));

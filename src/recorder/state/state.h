@@ -8,6 +8,7 @@
  *   stock           makes segments ahead of processes (process/stock.h)
  *   ada-pack        a few threads that encode and write what is recorded packed (index/packers.h)
  *   sched           writes when threads ran (sched/sched.h)
+ *   samples         writes what the system counts of threads (sched/samples.h)
  *   presence        holds what tells agents that the recorder lives
  *   scribe          a few threads that write the manifests and session.json that main has put together (scribe.h)
  *
@@ -154,9 +155,11 @@ struct ada_recorder {
 	struct ada_paper session_paper;
 	struct ada_lane_options lane_options;
 	struct ada_server *server;
-	struct ada_stock *stock;   /* NULL: there is none */
-	struct ada_sched *sched;   /* the scheduling lane; NULL: there is none, and */
-	struct ada_error no_sched; /* ... why; "": none was asked for */
+	struct ada_stock *stock;     /* NULL: there is none */
+	struct ada_sched *sched;     /* the scheduling lane; NULL: there is none, and */
+	struct ada_error no_sched;   /* ... why; "": none was asked for */
+	struct ada_samples *samples; /* NULL: there are none, and */
+	struct ada_error no_samples; /* ... why */
 	struct ada_control *control;
 	const char *control_path; /* of its socket, as session.json has it; NULL: it is closed */
 	int wake;		  /* eventfd: other threads have news for the main one */

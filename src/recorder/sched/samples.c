@@ -1,0 +1,278 @@
+/* The sampler's thread. It takes a two-hundredth of a CPU at most: after a look that took long it sleeps long. */
+#include "recorder/sched/samples.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+#include "atf/sched/sched.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "recorder/sched/count.h"
+
+#define LEAST_NS 10000000ull
+#define MOST_NS 100000000ull
+#define PART 200	   /* of the time, that it may run itself */
+#define MACHINE_NS MOST_NS /* how often the machine's own counts are looked at */
+#define PROCESSES_MAX 256
+#define THREADS_A_LOOK 64 /* each in its turn, where there are more */
+#define CPUS_MAX 1024
+#define BATCH 512
+
+struct seen {
+	pid_t tid;
+	uint64_t ns; /* when it was looked at last */
+	struct ada_thread_counts counts;
+};
+
+struct ada_samples {
+	struct atf_sched_writer *writer;
+	struct ada_samples_source source;
+	struct ada_groups groups;
+	ADA_ARRAY(struct seen) before, now; /* by tid */
+	uint64_t now_ns, machine_ns, throttled_ns;
+	uint64_t stolen_ns[CPUS_MAX];
+	size_t cpus, turn; /* turn: number of the thread that is looked at first */
+	bool changed, stopped;
+	int wake;
+	pthread_t thread;
+	atomic_bool stop;
+	atomic_uint_fast64_t events;
+	atomic_int failed;
+	AtfSchedEvent batch[BATCH];
+	size_t count;
+};
+
+static void write_batch(struct ada_samples *samples)
+{
+	if (!atf_sched_writer_append(samples->writer, samples->batch, samples->count))
+		atomic_fetch_add(&samples->events, samples->count);
+	else if (!atomic_load(&samples->failed))
+		atomic_store(&samples->failed, -errno);
+	samples->count = 0;
+}
+
+static void samples_put(struct ada_samples *samples, uint16_t kind, uint64_t count, uint64_t since_ns, const AtfSchedEvent *whose)
+{
+	AtfSchedEvent event = *whose;
+
+	if (!count)
+		return;
+	event.timestamp_ns = samples->now_ns;
+	event.kind = kind;
+	event.count = count;
+	event.other_id = (uint32_t)((samples->now_ns - since_ns + 999) / 1000);
+	samples->batch[samples->count++] = event;
+	if (samples->count == BATCH)
+		write_batch(samples);
+}
+
+/* --- threads --------------------------------------------------------------------------------------------------------------- */
+
+static const struct seen *find_seen(const struct ada_samples *samples, pid_t tid)
+{
+	size_t at = ada_first_not(i, 0, samples->before.count, samples->before.items[i].tid < tid);
+
+	return at < samples->before.count && samples->before.items[at].tid == tid ? &samples->before.items[at] : NULL;
+}
+
+static uint64_t grown(uint64_t from, uint64_t to)
+{
+	return to > from ? to - from : 0;
+}
+
+static void look_at_thread(struct ada_samples *samples, int tasks, pid_t pid, pid_t tid, bool in_turn)
+{
+	const struct seen *before = find_seen(samples, tid);
+	AtfSchedEvent whose = { .thread_id = (uint32_t)tid, .process_id = (uint32_t)pid };
+	struct seen now = { .tid = tid, .ns = samples->now_ns };
+
+	if (before && !in_turn) {
+		now = *before;
+	} else if (!ada_count_time(tasks, tid, &now.counts)) {
+		return;
+	} else if (before && before->counts.ran_ns == now.counts.ran_ns && before->counts.ready_ns == now.counts.ready_ns) {
+		now.counts = before->counts; /* it has not run: nothing else can have changed */
+	} else if (!ada_count_faults(tasks, tid, &now.counts)) {
+		return;
+	} else if (before) {
+		whose.cpu = now.counts.cpu;
+		samples_put(samples, ATF_SCHED_RAN, grown(before->counts.ran_ns, now.counts.ran_ns), before->ns, &whose);
+		samples_put(samples, ATF_SCHED_READY, grown(before->counts.ready_ns, now.counts.ready_ns), before->ns, &whose);
+		samples_put(samples, ATF_SCHED_MINOR, grown(before->counts.minor, now.counts.minor), before->ns, &whose);
+		samples_put(samples, ATF_SCHED_MAJOR, grown(before->counts.major, now.counts.major), before->ns, &whose);
+		samples->changed = true;
+	}
+	if (ada_array_push(&samples->now, now))
+		atomic_store(&samples->failed, -ENOMEM);
+}
+
+static void look_at_process(struct ada_samples *samples, pid_t pid, size_t *number)
+{
+	char path[32];
+	struct dirent *entry;
+	DIR *tasks;
+
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	tasks = opendir(path);
+	while (tasks && (entry = readdir(tasks)))
+		if (*entry->d_name >= '0' && *entry->d_name <= '9') {
+			bool in_turn = *number >= samples->turn && *number < samples->turn + THREADS_A_LOOK;
+
+			++*number;
+			look_at_thread(samples, dirfd(tasks), pid, atoi(entry->d_name), in_turn);
+		}
+	if (tasks)
+		closedir(tasks);
+}
+
+static int compare_seen(const void *one, const void *other)
+{
+	return ((const struct seen *)one)->tid - ((const struct seen *)other)->tid;
+}
+
+static void look_at_threads(struct ada_samples *samples)
+{
+	__typeof__(samples->before) last;
+	pid_t pids[PROCESSES_MAX];
+	size_t count = samples->source.processes(samples->source.context, pids, PROCESSES_MAX), number = 0;
+
+	samples->changed = false;
+	samples->now.count = 0;
+	for (size_t i = 0; i < count; i++)
+		look_at_process(samples, pids[i], &number);
+	samples->turn = samples->turn + THREADS_A_LOOK < number ? samples->turn + THREADS_A_LOOK : 0;
+	if (samples->now.count)
+		qsort(samples->now.items, samples->now.count, sizeof *samples->now.items, compare_seen);
+	last = samples->before;
+	samples->before = samples->now;
+	samples->now = last; /* its memory serves again */
+}
+
+/* --- the machine ------------------------------------------------------------------------------------------------------------ */
+
+static void look_at_machine(struct ada_samples *samples)
+{
+	uint64_t stolen_ns[CPUS_MAX] = { 0 }, throttled_ns;
+	AtfSchedEvent whose = { .count = 0 };
+	size_t cpus;
+
+	if (samples->machine_ns && samples->now_ns - samples->machine_ns < MACHINE_NS)
+		return;
+	cpus = ada_count_stolen(stolen_ns, CPUS_MAX);
+	throttled_ns = ada_groups_throttled(&samples->groups);
+	for (size_t i = 0; i < cpus && samples->machine_ns; i++) {
+		whose.cpu = (uint16_t)i;
+		samples_put(samples, ATF_SCHED_STOLEN, grown(samples->stolen_ns[i], stolen_ns[i]), samples->machine_ns, &whose);
+	}
+	whose.cpu = 0;
+	if (samples->machine_ns)
+		samples_put(samples, ATF_SCHED_THROTTLED, grown(samples->throttled_ns, throttled_ns), samples->machine_ns, &whose);
+	memcpy(samples->stolen_ns, stolen_ns, sizeof stolen_ns);
+	samples->throttled_ns = throttled_ns;
+	samples->machine_ns = samples->now_ns;
+}
+
+/* --- its thread --------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+static void *look_again_and_again(void *context)
+{
+	struct ada_samples *samples = context;
+	struct pollfd wake = { .fd = samples->wake, .events = POLLIN };
+
+	pthread_setname_np(pthread_self(), "samples");
+	while (!atomic_load(&samples->stop)) {
+		uint64_t before_ns = cpu_ns(), sleep_ns;
+
+		samples->now_ns = ada_clock_boottime_ns();
+		look_at_threads(samples);
+		look_at_machine(samples);
+		if (samples->count)
+			write_batch(samples);
+		sleep_ns = samples->changed ? (cpu_ns() - before_ns) * PART : MOST_NS / 2;
+		sleep_ns = sleep_ns < LEAST_NS ? LEAST_NS : sleep_ns > MOST_NS ? MOST_NS : sleep_ns;
+		poll(&wake, 1, (int)(sleep_ns / 1000000));
+	}
+	return NULL;
+}
+
+static int start(struct ada_samples *samples, const char *path, struct ada_error *error)
+{
+	if (atf_sched_writer_open(&samples->writer, path, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), 0))
+		return ada_error_system(error, errno, "%s", path);
+	samples->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	ada_groups_open(&samples->groups, "/proc", "/sys/fs/cgroup");
+	if (samples->wake >= 0 && !pthread_create(&samples->thread, NULL, look_again_and_again, samples))
+		return 0;
+	atf_sched_writer_close(samples->writer);
+	unlink(path);
+	return ada_error_system(error, EAGAIN, "a thread for the samples");
+}
+
+static void samples_release(struct ada_samples *samples)
+{
+	if (samples->wake >= 0)
+		close(samples->wake);
+	ada_groups_close(&samples->groups);
+	ada_array_free(&samples->before);
+	ada_array_free(&samples->now);
+	free(samples);
+}
+
+int ada_samples_open(struct ada_samples **opened, const char *path, const struct ada_samples_source *source, struct ada_error *error)
+{
+	struct ada_samples *samples = calloc(1, sizeof *samples);
+	int status;
+
+	if (!samples)
+		return ada_error_system(error, ENOMEM, "the samples");
+	samples->source = *source;
+	samples->wake = -1;
+	status = start(samples, path, error);
+	if (status)
+		samples_release(samples);
+	else
+		*opened = samples;
+	return status;
+}
+
+void ada_samples_stop(struct ada_samples *samples)
+{
+	if (!samples || samples->stopped)
+		return;
+	samples->stopped = true;
+	atomic_store(&samples->stop, true);
+	eventfd_write(samples->wake, 1);
+	pthread_join(samples->thread, NULL);
+	if (atf_sched_writer_close(samples->writer) && !atomic_load(&samples->failed))
+		atomic_store(&samples->failed, -errno);
+}
+
+uint64_t ada_samples_count(const struct ada_samples *samples, int *failed)
+{
+	*failed = atomic_load(&samples->failed);
+	return atomic_load(&samples->events);
+}
+
+void ada_samples_close(struct ada_samples *samples)
+{
+	if (!samples)
+		return;
+	ada_samples_stop(samples);
+	samples_release(samples);
+}

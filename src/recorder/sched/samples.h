@@ -1,0 +1,21 @@
+/* What the system counts of the recorded threads, looked at 10 to 100 times a second, into samples.atf: for how long each ran and waited for
+ * a CPU, its page faults; for how long a hypervisor had each CPU, and the control group's limit held the program up. It needs no
+ * permission, so it is all that there is where the kernel forbids perf_event_open. */
+#ifndef ADA_RECORDER_SCHED_SAMPLES_H
+#define ADA_RECORDER_SCHED_SAMPLES_H
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/error.h"
+
+struct ada_samples;
+struct ada_samples_source {
+	void *context;
+	/* The recorded processes that run, by the sampler's thread: fills up to `max`, how many. */
+	size_t (*processes)(void *context, pid_t *pids, size_t max);
+};
+/* 0, or -errno with a line why not: then there is no file. */
+int ada_samples_open(struct ada_samples **samples, const char *path, const struct ada_samples_source *source, struct ada_error *error);
+void ada_samples_stop(struct ada_samples *samples);			    /* finishes the file. NULL is fine */
+uint64_t ada_samples_count(const struct ada_samples *samples, int *failed); /* records in the file; failed: -errno, or 0 */
+void ada_samples_close(struct ada_samples *samples);			    /* stops it, too. NULL is fine */
+#endif

@@ -1,0 +1,142 @@
+/* What samples.atf proves of a call that no function explains: who was ready to run and had no CPU, whom a limit or a hypervisor held up,
+ * who ran; and that what lies partly outside proves nothing. */
+#include <stdio.h>
+#include "atf/sched/sched.h"
+#include "sql_fixture.h"
+
+static const char *const names[] = { "main", "serve", "usleep" };
+enum { MAIN, SERVE, USLEEP, NAMES };
+
+#define CALL_MS 400
+#define SAMPLE_MS 20
+#define MS 1000000ull
+
+struct plan { /* of one call, in each of its samples; in ms but for the faults */
+	uint64_t ran, ready, minor, major, stolen, throttled;
+	uint16_t cpu, stolen_cpu;
+	uint32_t reach_ms; /* instead of many samples one, of so much time, that ends in the middle */
+	bool sleeps;
+	const char *expected;
+};
+static const struct plan plans[] = {
+	{ .ready = 15, .expected = "runqueue|serve\n" },
+	{ .ready = 15, .sleeps = true, .expected = "runqueue|usleep\n" },
+	{ .ready = 5, .sleeps = true, .expected = "sleep|usleep\n" },
+	{ .ready = 15, .throttled = 12, .expected = "throttled|serve\n" },
+	{ .ready = 15, .throttled = 5, .expected = "runqueue|serve\n" },
+	{ .ran = 18, .expected = "cpu|serve\n" },
+	{ .ran = 18, .minor = 10000, .expected = "fault|serve\n" },
+	{ .ran = 18, .cpu = 1, .stolen = 15, .stolen_cpu = 1, .expected = "steal|serve\n" },
+	{ .ran = 18, .cpu = 1, .stolen = 15, .stolen_cpu = 0, .expected = "cpu|serve\n" },
+	{ .expected = "unknown|serve\n" },
+	{ .ready = 300, .reach_ms = 1000, .expected = "unknown|serve\n" },
+	{ .ready = 390, .reach_ms = 20, .expected = "unknown|serve\n" }, /* told when it was over: it began before the call */
+	{ .ready = 990, .reach_ms = 1000, .expected = "unknown|serve\n" },
+};
+#define PLANS (sizeof plans / sizeof *plans)
+
+static void put(struct atf_sched_writer *writer, uint16_t kind, uint64_t count, uint64_t ns, uint32_t ms, uint16_t cpu)
+{
+	bool of_thread = kind < ATF_SCHED_STOLEN;
+	AtfSchedEvent event = { .timestamp_ns = ns,
+				.count = count,
+				.thread_id = of_thread ? 10 : 0,
+				.process_id = of_thread ? 10 : 0,
+				.other_id = ms * 1000,
+				.kind = kind,
+				.cpu = cpu };
+
+	if (count)
+		assert_int_equal(atf_sched_writer_append(writer, &event, 1), 0);
+}
+
+static void put_sample(struct atf_sched_writer *writer, const struct plan *plan, uint64_t ns, uint32_t ms)
+{
+	put(writer, ATF_SCHED_RAN, plan->ran * MS, ns, ms, plan->cpu);
+	put(writer, ATF_SCHED_READY, plan->ready * MS, ns, ms, plan->cpu);
+	put(writer, ATF_SCHED_MINOR, plan->minor, ns, ms, plan->cpu);
+	put(writer, ATF_SCHED_STOLEN, plan->stolen * MS, ns, ms, plan->stolen_cpu);
+	put(writer, ATF_SCHED_THROTTLED, plan->throttled * MS, ns, ms, 0);
+}
+
+static void test_what_is_proven(void **state)
+{
+	struct fixture *fixture = *state;
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
+	char path[PATH_MAX], statement[100];
+	struct atf_sched_writer *writer;
+	uint32_t positions[PLANS];
+	struct sql *sql;
+
+	snprintf(path, sizeof path, "%s/samples.atf", fixture->directory);
+	assert_int_equal(atf_sched_writer_open(&writer, path, 2, 0), 0);
+	synth_call(thread, MAIN);
+	for (size_t i = 0, position = 1; i < PLANS; i++) {
+		uint64_t start_ns = SYNTH_START_NS + i * (CALL_MS + 2000) * MS;
+
+		positions[i] = (uint32_t)position;
+		synth_call(thread, SERVE);
+		if (plans[i].sleeps)
+			synth_call(thread, USLEEP);
+		synth_pass(thread, CALL_MS * MS);
+		if (plans[i].sleeps)
+			synth_return(thread);
+		synth_return(thread);
+		position += plans[i].sleeps ? 4 : 2;
+		synth_pass(thread, 2000 * MS);
+		if (plans[i].reach_ms)
+			put_sample(writer, &plans[i], start_ns + CALL_MS / 2 * MS, plans[i].reach_ms);
+		for (uint64_t ms = SAMPLE_MS; ms < CALL_MS && !plans[i].reach_ms; ms += SAMPLE_MS)
+			put_sample(writer, &plans[i], start_ns + ms * MS, SAMPLE_MS);
+	}
+	assert_int_equal(atf_sched_writer_close(writer), 0);
+	sql = sql_open(fixture, true);
+	for (size_t i = 0; i < PLANS; i++) {
+		snprintf(statement, sizeof statement, "SELECT kind, function_waited FROM causes(0, %u)", positions[i]);
+		sql_expect(sql, statement, plans[i].expected);
+	}
+	sql_close(sql);
+}
+
+/* A function of the program's own that is off its CPU all the time: pages that came from a disk are why, as often as it was. */
+static void test_pages_from_a_disk(void **state)
+{
+	struct fixture *fixture = *state;
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
+	struct atf_sched_writer *samples, *switches;
+	char path[PATH_MAX];
+	struct sql *sql;
+
+	snprintf(path, sizeof path, "%s/samples.atf", fixture->directory);
+	assert_int_equal(atf_sched_writer_open(&samples, path, 2, 0), 0);
+	snprintf(path, sizeof path, "%s/sched.atf", fixture->directory);
+	assert_int_equal(atf_sched_writer_open(&switches, path, 2, 0), 0);
+	put(switches, ATF_SCHED_ON, 1, SYNTH_START_NS - 1, 0, 0);
+	synth_call(thread, MAIN);
+	for (int faults = 1; faults >= 0; faults--) {
+		uint64_t start_ns = SYNTH_START_NS + (uint64_t)!faults * CALL_MS * MS;
+
+		synth_leaf(thread, SERVE, CALL_MS * MS);
+		for (uint64_t ms = SAMPLE_MS; ms < CALL_MS; ms += SAMPLE_MS) {
+			put(switches, ATF_SCHED_OFF, 1, start_ns + (ms - SAMPLE_MS) * MS, 0, 0);
+			put(switches, ATF_SCHED_ON, 1, start_ns + ms * MS - 1, 0, 0);
+			put(samples, ATF_SCHED_MAJOR, (uint64_t)faults, start_ns + ms * MS, SAMPLE_MS, 0);
+		}
+	}
+	assert_int_equal(atf_sched_writer_close(samples), 0);
+	assert_int_equal(atf_sched_writer_close(switches), 0);
+	sql = sql_open(fixture, true);
+	sql_expect(sql, "SELECT kind, function_waited FROM causes(0, 1)", "fault|serve\n");
+	sql_expect(sql, "SELECT kind, function_waited FROM causes(0, 3)", "unknown|serve\n");
+	sql_close(sql);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FIXTURE_TEST(test_what_is_proven),
+		FIXTURE_TEST(test_pages_from_a_disk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
