@@ -3,6 +3,7 @@ import contextlib
 import os
 import pathlib
 import shlex
+import signal
 import subprocess
 import tempfile
 import time
@@ -29,6 +30,9 @@ class Terminal:
 
     def __exit__(self, *_):
         with contextlib.suppress(subprocess.SubprocessError):
+            for pid in self.below():    # a sanitizer that is looking for leaks at the end doesn't survive a hang-up: it would spin
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
             self.tmux("kill-server")
         self.place.cleanup()
 
@@ -73,13 +77,19 @@ class Terminal:
         text = self.until(lambda text: "\nended " in "\n" + text)
         return int(("\n" + text).rsplit("\nended ", 1)[1].split()[0])
 
-    def pid(self, name):
-        """Of the command of that name in this terminal."""
+    def below(self, name=None):
+        """The shell's children: all, or those of that name."""
         shell = int(self.tmux("display-message", "-p", "#{pane_pid}"))
+        found = []
         for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
                 pid, rest = entry.read_text().split(" (", 1)
                 comm, fields = rest.rsplit(") ", 1)
-                if comm == name and int(fields.split()[1]) == shell:
-                    return int(pid)
-        raise AssertionError(f"no {name} below {shell}")
+                if int(fields.split()[1]) == shell and name in (None, comm):
+                    found.append(int(pid))
+        return found
+
+    def pid(self, name):
+        """Of the command of that name in this terminal."""
+        (pid,) = self.below(name)
+        return pid
