@@ -41,6 +41,7 @@
 #define MANIFEST_COST 20	  /* at once where a window closed, but at most a twentieth of the time goes into it */
 #define SESSION_NS 200000000ull	  /* how often session.json is: process trees change it all the time */
 #define DRAIN_NS 5000000ull	  /* so long the others may wait while one is prepared or finished */
+#define ROUNDS_NS 50000000ull	  /* so long they are gone round where some have more, until other things are seen to */
 #define WAITS_NS 1000000000ull	  /* behind the program's end, until it is said who goes on */
 #define SETTLES 2000		  /* of 1 ms, at most: conversations are about to be done with their providers */
 #define STOP_WAIT_MS 20		  /* for the agent's threads to see `stop` */
@@ -175,8 +176,8 @@ static bool ready(const struct ada_provider *provider)
 	return provider->begun && ada_paper_written(&provider->manifest);
 }
 
-/* True where it had chunks. */
-static bool drain(struct ada_loop *loop, struct ada_provider *provider)
+/* How many chunks it had. */
+static size_t drain(struct ada_loop *loop, struct ada_provider *provider)
 {
 	bool ended = provider->drain.failed || provider->drain.stopped_ns;
 	size_t chunks = ada_provider_drain(provider);
@@ -220,22 +221,39 @@ static void look(struct ada_loop *loop, int timeout_ms)
 	}
 }
 
+/* Its budget is looked at behind that, however long a turn takes: where more comes than can be drained, that is the remedy. */
+static size_t drain_and_look(struct ada_loop *loop, struct ada_provider *provider)
+{
+	size_t chunks = drain(loop, provider);
+
+	ada_budget_turn(provider, ada_clock_boottime_ns());
+	return chunks;
+}
+
 /* Where it has taken long since they were: one is prepared, finished or let go at a time, and no other waits for more. */
 static bool drain_all(struct ada_loop *loop)
 {
-	bool busy = false;
+	uint64_t start_ns = ada_clock_boottime_ns();
+	size_t chunks = 0, most;
 
-	if (ada_clock_boottime_ns() - loop->drained_ns < DRAIN_NS)
+	if (start_ns - loop->drained_ns < DRAIN_NS)
 		return false;
 	look(loop, 0);
-	for (size_t i = 0; i < loop->live.count; i++)
-		if (!loop->live.items[i]->ended && ready(loop->live.items[i]))
-			busy |= drain(loop, loop->live.items[i]);
+	do {
+		most = 0;
+		for (size_t i = 0; i < loop->live.count; i++) {
+			struct ada_provider *provider = loop->live.items[i];
+			size_t some = !provider->ended && ready(provider) ? drain_and_look(loop, provider) : 0;
+
+			chunks += some;
+			most = some > most ? some : most;
+		}
+	} while (most == ADA_DRAIN_TURN && ada_clock_boottime_ns() - start_ns < ROUNDS_NS);
 	ada_sink_poll(loop->recorder->sink);
 	ada_packed_lane_reap(loop->recorder->packers, loop->recorder->arena);
 	ada_disk_retry(loop->recorder);
 	loop->drained_ns = ada_clock_boottime_ns();
-	return busy;
+	return chunks;
 }
 
 /* What a provider needs beside its drain. */
@@ -320,8 +338,6 @@ static bool pass(struct ada_loop *loop)
 	busy = drain_all(loop);
 	for (size_t i = 0; i < loop->live.count; i++) {
 		attend(loop, loop->live.items[i], now, quiet);
-		if (ready(loop->live.items[i]))
-			ada_budget_turn(loop->live.items[i], ada_clock_boottime_ns());
 		busy |= drain_all(loop);
 	}
 	let_go(loop);

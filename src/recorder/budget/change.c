@@ -6,8 +6,8 @@
 #include "recorder/policy/policy.h"
 #include "recorder/state/provider.h"
 
-#define FLIPS_MAX 128u	    /* functions a stop, ... */
-#define WORDS_MAX 1500u	    /* ... and words */
+#define FLIPS_MAX 1000u	    /* functions a stop, ... */
+#define WORDS_MAX 40000u    /* ... and words */
 #define WAIT_NS 30000000ull /* for a CPU, where a process has but one thread */
 #define FAILED_NS 50000000ull
 #define FAILURES_MAX 5u /* doublings of that */
@@ -86,6 +86,7 @@ void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double call
 
 	if (!batch)
 		return;
+	ada_text_forget(&budget->text);
 	choose_flips(budget, batch, ADA_VERDICT_RETURN);
 	choose_flips(budget, batch, ADA_VERDICT_LEAVE);
 	if (batch->count && ada_policy_late_hold(policy)) {

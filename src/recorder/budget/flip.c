@@ -7,12 +7,15 @@
 #include "recorder/budget/flip.h"
 #include <errno.h>
 #include <pthread.h>
-#include <unistd.h>
 #include "base/clock.h"
+#include "recorder/budget/spans.h"
 #include "recorder/late/late_stacks.h"
+
+#define READ_SHARE 0.4 /* of a stop's time, until all is read that is to be written: writing takes as long */
 
 struct attempt {
 	struct ada_flips *flips;
+	struct ada_spans *spans;
 	struct ada_error error;
 	int status;
 	uint64_t deadline_ns, still_ns;
@@ -74,53 +77,18 @@ static void note_threads(struct attempt *attempt, const struct ada_hold *hold)
 			flips->items[i].status = -EAGAIN;
 }
 
-static int put(int memory, const struct ada_word *word, bool out)
+static uint64_t reads_until(const struct attempt *attempt)
 {
-	ssize_t put = pwrite(memory, out ? word->out : word->in, word->bytes, (off_t)word->at);
+	uint64_t now = ada_clock_boottime_ns();
 
-	return put == word->bytes ? 0 : put < 0 ? -errno : -EIO;
-}
-
-static bool holds(int memory, const struct ada_word *word, bool out)
-{
-	uint8_t now[sizeof word->in];
-
-	return pread(memory, now, word->bytes, (off_t)word->at) == word->bytes && !memcmp(now, out ? word->out : word->in, word->bytes);
-}
-
-static int write_words(int memory, const struct ada_flip *flip)
-{
-	const struct ada_word *words = flip->words->items.items;
-	size_t count = flip->words->items.count, done;
-	int status = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (!holds(memory, &words[i], !flip->out) && !holds(memory, &words[i], flip->out))
-			return -ESTALE;
-	for (done = 0; done < count && !status; done++)
-		status = put(memory, &words[done], flip->out);
-	for (; status && done; done--)
-		put(memory, &words[done - 1], !flip->out);
-	return status;
-}
-
-static void write_all(struct attempt *attempt)
-{
-	struct ada_flips *flips = attempt->flips;
-
-	for (size_t i = 0; i < flips->count; i++) {
-		struct ada_flip *flip = &flips->items[i];
-
-		if (!flip->status)
-			flip->status = ada_clock_boottime_ns() < attempt->deadline_ns ? write_words(flips->memory, flip) : -EAGAIN;
-	}
+	return now < attempt->deadline_ns ? now + (uint64_t)((double)(attempt->deadline_ns - now) * READ_SHARE) : 0;
 }
 
 /* A thread of its own: whatever is still held when it ends, the kernel lets go. */
 static void *run(void *argument)
 {
 	struct attempt *attempt = argument;
-	const struct ada_flips *flips = attempt->flips;
+	struct ada_flips *flips = attempt->flips;
 	struct ada_hold hold = {
 		.pid = flips->pid, .deadline_ns = flips->from_ns + flips->wait_ns, .limit_ns = flips->limit_ns, .error = &attempt->error
 	};
@@ -130,26 +98,32 @@ static void *run(void *argument)
 	attempt->deadline_ns = hold.still_ns + flips->limit_ns;
 	if (!attempt->status) {
 		note_threads(attempt, &hold);
-		write_all(attempt);
+		ada_spans_read(attempt->spans, flips->items, flips->count, reads_until(attempt));
+		ada_spans_write(attempt->spans, flips->items, flips->count);
 	}
 	ada_hold_release(&hold);
+	flips->to_ns = ada_clock_boottime_ns();
 	return NULL;
 }
 
 int ada_flips_run(struct ada_flips *flips, struct ada_error *error)
 {
-	struct attempt attempt = { .flips = flips };
+	struct ada_spans spans;
+	struct attempt attempt = { .flips = flips, .spans = &spans };
 	pthread_t thread;
 	int status;
 
 	for (size_t i = 0; i < flips->count; i++)
 		flips->items[i].status = 0;
+	status = -ada_spans_open(&spans, flips->pid, flips->memory, flips->items, flips->count);
 	flips->from_ns = ada_clock_boottime_ns();
-	status = pthread_create(&thread, NULL, run, &attempt);
+	if (!status)
+		status = pthread_create(&thread, NULL, run, &attempt);
+	if (!status)
+		pthread_join(thread, NULL);
+	ada_spans_close(&spans);
 	if (status)
-		return ada_error_system(error, status, "no thread");
-	pthread_join(thread, NULL);
-	flips->to_ns = ada_clock_boottime_ns();
+		return ada_error_system(error, status, "no memory or thread to change hooks with");
 	flips->still_ns = attempt.still_ns ? flips->to_ns - attempt.still_ns : 0;
 	return attempt.status ? ada_error_set(error, -attempt.status, "%s", attempt.error.text) : 0;
 }

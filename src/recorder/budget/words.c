@@ -6,15 +6,44 @@
 #include <unistd.h>
 #include "abi/trampoline.h"
 
-#define PAGE_BYTES 4096u
-#define WORDS_MAX 2048u
+#define WORDS_MAX 20000u
 #define NEAR_BYTES 256u /* a jump of two bytes reaches no further */
 #define CELL_BYTES 64u
 #define CALL_THROUGH_MEMORY 0x15ffu /* how a trampoline begins, read as a number */
 
-static bool get(const struct ada_text *text, uint64_t at, void *bytes, size_t count)
+static bool is_in_one_page(uint64_t at, uint32_t bytes)
+{
+	return at / ADA_TEXT_PAGE == (at + bytes - 1) / ADA_TEXT_PAGE;
+}
+
+static bool get_now(const struct ada_text *text, uint64_t at, void *bytes, size_t count)
 {
 	return pread(text->memory, bytes, count, (off_t)at) == (ssize_t)count;
+}
+
+/* As it was when it was first looked at since ada_text_forget. */
+static bool get(const struct ada_text *text, uint64_t at, void *bytes, size_t count)
+{
+	struct ada_text_page *page = text->pages ? &text->pages->items[at / ADA_TEXT_PAGE % ADA_TEXT_PAGES] : NULL;
+	uint64_t number = at / ADA_TEXT_PAGE + 1;
+
+	if (!page || !is_in_one_page(at, (uint32_t)count))
+		return get_now(text, at, bytes, count);
+	if (page->number != number) {
+		page->number = number;
+		page->there = get_now(text, at - at % ADA_TEXT_PAGE, page->bytes, sizeof page->bytes);
+	}
+	if (page->there)
+		memcpy(bytes, page->bytes + at % ADA_TEXT_PAGE, count);
+	return page->there;
+}
+
+void ada_text_forget(struct ada_text *text)
+{
+	if (!text->pages)
+		text->pages = malloc(sizeof *text->pages);
+	for (size_t i = 0; text->pages && i < ADA_TEXT_PAGES; i++)
+		text->pages->items[i].number = 0;
 }
 
 /* Whether the trampoline or near stub at that address is the function's. */
@@ -25,11 +54,6 @@ static bool is_hook_of(const struct ada_text *text, uint64_t code, uint64_t func
 	return get(text, code + ADA_TRAMPOLINE_DATA + ADA_TRAMPOLINE_DATA_FUNCTION, &id, sizeof id) && id == function_id;
 }
 
-static bool is_in_one_page(uint64_t at, uint32_t bytes)
-{
-	return at / PAGE_BYTES == (at + bytes - 1) / PAGE_BYTES;
-}
-
 /* A process that has executed something else, or whose fork hasn't taken its own segment yet, has not this segment there. What an image
  * has once been found to have, it has as long as its memory is open here. */
 static bool has_segment(const struct ada_text *text, const struct ada_shm *shm)
@@ -37,7 +61,7 @@ static bool has_segment(const struct ada_text *text, const struct ada_shm *shm)
 	uint64_t at = __atomic_load_n(&shm->at, __ATOMIC_ACQUIRE);
 	struct ada_shm there;
 
-	return at && get(text, at, &there, sizeof there) && !memcmp(there.magic, shm->magic, sizeof there.magic) && there.at == at &&
+	return at && get_now(text, at, &there, sizeof there) && !memcmp(there.magic, shm->magic, sizeof there.magic) && there.at == at &&
 	       there.pid == shm->pid && there.provider == shm->provider && there.ready.number == shm->ready.number;
 }
 
@@ -61,6 +85,8 @@ void ada_text_close(struct ada_text *text)
 	if (text->memory >= 0)
 		close(text->memory);
 	text->memory = -1;
+	free(text->pages);
+	text->pages = NULL;
 	ada_array_free(&text->modules);
 	ada_array_free(&text->slots);
 }
@@ -93,6 +119,7 @@ void ada_text_look(struct ada_text *text, struct ada_provider *provider)
 	uint32_t count = ada_segment_module_count(&provider->segment);
 
 	text->modules.count = text->slots.count = 0;
+	ada_text_forget(text);
 	if (ada_array_reserve(&text->modules, count))
 		return;
 	pthread_mutex_lock(&provider->facts);
@@ -292,7 +319,7 @@ bool ada_words_are(const struct ada_words *words, const struct ada_text *text, b
 	for (size_t i = 0; i < words->items.count; i++) {
 		const struct ada_word *word = &words->items.items[i];
 
-		if (!get(text, word->at, now, word->bytes) || memcmp(now, out ? word->out : word->in, word->bytes))
+		if (!get_now(text, word->at, now, word->bytes) || memcmp(now, out ? word->out : word->in, word->bytes))
 			return false;
 	}
 	return true;

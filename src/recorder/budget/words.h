@@ -11,6 +11,12 @@ struct ada_word {
 	uint32_t bytes; /* 2, 4, 5 or 8; in one page */
 	uint8_t in[8], out[8];
 };
+/* Else a slot, which is data. */
+static inline bool ada_word_is_code(const struct ada_word *word)
+{
+	return word->bytes < sizeof word->in;
+}
+
 struct ada_words {
 	ADA_ARRAY(struct ada_word) items;
 	bool patch;	 /* the first one is the patch: threads may stand between its original instructions, ... */
@@ -37,9 +43,20 @@ struct ada_text_module {
 struct ada_text_slot {
 	uint64_t function_id, at, trampoline, target;
 };
+#define ADA_TEXT_PAGE 4096u
+#define ADA_TEXT_PAGES 512u
+/* What was read of the memory last, by page: a function's calls, trampolines and stubs lie close together, and a page costs no more than a word. */
+struct ada_text_pages {
+	struct ada_text_page {
+		uint64_t number; /* of the page, and one */
+		bool there;
+		uint8_t bytes[ADA_TEXT_PAGE];
+	} items[ADA_TEXT_PAGES];
+};
 /* A process's code as it is now. */
 struct ada_text {
-	int memory; /* of this very image: an exec makes another; -1: not to be had */
+	int memory;		      /* of this very image: an exec makes another; -1: not to be had */
+	struct ada_text_pages *pages; /* NULL: no memory for it, all is read anew */
 	ADA_ARRAY(struct ada_text_module) modules;
 	ADA_ARRAY(struct ada_text_slot) slots; /* that lead to trampolines, by function */
 };
@@ -47,6 +64,7 @@ struct ada_text {
 /* 0 or -errno; -EAGAIN: the process isn't this image yet, or not any more. Needs the segment mapped. */
 int ada_text_open(struct ada_text *text, const struct ada_provider *provider);
 void ada_text_close(struct ada_text *text);
+void ada_text_forget(struct ada_text *text); /* what was read before: before words are looked for */
 /* Looks at the modules and their slots anew. Needs the segment mapped. */
 void ada_text_look(struct ada_text *text, struct ada_provider *provider);
 /* Finds the function's words, with its hook in. Only what is surely the agent's counts: a patch, distance or slot must lead to a

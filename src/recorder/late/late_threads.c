@@ -1,6 +1,7 @@
 #include "recorder/late/late_threads.h"
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 
 #define POLL_NS 50000
+#define POLLS_AWAKE 300 /* a thread that runs stops within microseconds; who sleeps may get a CPU much later */
 #define POLLS_A_LOOK 16 /* whether the thread is a zombie by now */
 #define STEPS_MAX 64
 
@@ -45,13 +47,16 @@ int ada_hold_wait(struct ada_hold *hold, struct ada_held *thread, int *signal, i
 			*event = info.si_status >> 8;
 			return 0;
 		}
-		if ((status && errno == ECHILD) || (polls % POLLS_A_LOOK == 0 && is_dead(hold->pid, thread->tid))) {
+		if ((status && errno == ECHILD) || (polls >= POLLS_AWAKE && polls % POLLS_A_LOOK == 0 && is_dead(hold->pid, thread->tid))) {
 			thread->gone = true;
 			return -ESRCH;
 		}
 		if (ada_clock_boottime_ns() > hold->deadline_ns)
 			return -ETIMEDOUT;
-		nanosleep(&(struct timespec){ .tv_nsec = POLL_NS }, NULL);
+		if (polls < POLLS_AWAKE)
+			sched_yield();
+		else
+			nanosleep(&(struct timespec){ .tv_nsec = POLL_NS }, NULL);
 	}
 }
 

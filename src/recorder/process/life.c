@@ -416,20 +416,21 @@ static void follow_policy(struct ada_provider *provider)
 
 size_t ada_provider_drain(struct ada_provider *provider)
 {
-	size_t chunks = 0, some;
+	bool in_turns = provider->recorder->options->budget > 0;
+	size_t chunks = 0, some, most = in_turns ? ADA_DRAIN_TURN : provider->segment.chunks;
 
 	if (provider->ended)
 		return 0;
 	note_started(provider);
 	if (!provider->details)
-		return ada_drain_sealed(&provider->drain);
+		return in_turns ? ada_drain_some(&provider->drain, most) : ada_drain_sealed(&provider->drain);
 	follow_policy(provider);
 	do { /* in slices: what windows pin must not wait for all that a fast program has piled up */
-		some = ada_drain_some(&provider->drain, SLICE);
+		some = ada_drain_some(&provider->drain, most < SLICE ? most : SLICE);
 		chunks += some;
 		provider->windows_changed |= ada_details_turn(provider->details,
 							      ada_clock_ns(provider->recorder->clock, ada_clock_counter()));
-	} while (some == SLICE && chunks < provider->segment.chunks);
+	} while (some == SLICE && chunks < most);
 	return chunks;
 }
 

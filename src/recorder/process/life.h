@@ -27,6 +27,7 @@ int ada_provider_start(struct ada_provider **provider, struct ada_recorder *reco
 void ada_provider_settle(struct ada_provider *provider);
 
 /* Main thread. */
+#define ADA_DRAIN_TURN 64u /* chunks: so many at a time where there is a budget, so that all processes have theirs looked at in time */
 size_t ada_provider_drain(struct ada_provider *provider); /* sealed chunks taken */
 void ada_provider_quiet(struct ada_provider *provider);
 /* Takes what is left and writes the last manifest. `stopped`: why, where the process itself goes on. */

@@ -1,0 +1,160 @@
+#include "recorder/budget/spans.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/hash.h"
+
+#define READ_MOST 64
+#define CODE (1ull << 63) /* of a page of code, as a key: a slot's is its address */
+
+/* The word becomes part of its page's span, which grows by it; a slot has a span of its own. */
+static int take_word(struct ada_spans *spans, struct ada_table *by_key, const struct ada_word *word)
+{
+	uint64_t key = ada_word_is_code(word) ? word->at / ADA_TEXT_PAGE | CODE : word->at, position;
+	struct ada_span *span;
+
+	if (!ada_table_get(by_key, key, &position)) {
+		position = spans->items.count;
+		if (ada_array_push(&spans->items, (struct ada_span){ .at = word->at, .bytes = word->bytes, .status = -EAGAIN }) ||
+		    ada_table_put(by_key, key, position))
+			return -ENOMEM;
+	}
+	span = &spans->items.items[position];
+	if (word->at < span->at) {
+		span->bytes += span->at - word->at;
+		span->at = word->at;
+	}
+	if (word->at + word->bytes > span->at + span->bytes)
+		span->bytes = word->at + word->bytes - span->at;
+	return ada_array_push(&spans->of, position);
+}
+
+int ada_spans_open(struct ada_spans *spans, pid_t pid, int memory, const struct ada_flip *flips, size_t count)
+{
+	struct ada_table by_key = { 0 };
+	size_t bytes = 0;
+	int status = 0;
+
+	*spans = (struct ada_spans){ .pid = pid, .memory = memory };
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < flips[i].words->items.count && !status; k++)
+			status = take_word(spans, &by_key, &flips[i].words->items.items[k]);
+	ada_table_free(&by_key);
+	for (size_t i = 0; i < spans->items.count; i++) {
+		spans->items.items[i].offset = bytes;
+		bytes += spans->items.items[i].bytes;
+	}
+	spans->now = malloc(2 * bytes + 1);
+	if (status || !spans->now)
+		return -ENOMEM;
+	memset(spans->now, 0, 2 * bytes + 1); /* no page of ours is to be made while the process waits */
+	spans->kept = spans->now + bytes;
+	return 0;
+}
+
+static uint8_t *bytes_of(const struct ada_spans *spans, size_t number, const struct ada_word *word)
+{
+	const struct ada_span *span = &spans->items.items[spans->of.items[number]];
+
+	return spans->now + span->offset + (word->at - span->at);
+}
+
+static bool has_form(const uint8_t *bytes, const struct ada_word *word, bool out)
+{
+	return !memcmp(bytes, out ? word->out : word->in, word->bytes);
+}
+
+static int status_of(const struct ada_spans *spans, size_t first, const struct ada_words *words)
+{
+	for (size_t i = 0; i < words->items.count; i++) {
+		const struct ada_word *word = &words->items.items[i];
+		const uint8_t *bytes = bytes_of(spans, first + i, word);
+		int status = spans->items.items[spans->of.items[first + i]].status;
+
+		if (status)
+			return status;
+		if (!has_form(bytes, word, false) && !has_form(bytes, word, true))
+			return -ESTALE;
+	}
+	return 0;
+}
+
+/* As many as one system call may, which stops before one that isn't there. Returns how many are known now. */
+static size_t read_some(struct ada_spans *spans, size_t first)
+{
+	struct iovec mine[READ_MOST], its[READ_MOST];
+	size_t count = 0, i = 0;
+	ssize_t got;
+
+	for (; count < READ_MOST && first + count < spans->items.count; count++) {
+		const struct ada_span *span = &spans->items.items[first + count];
+
+		mine[count] = (struct iovec){ spans->now + span->offset, span->bytes };
+		its[count] = (struct iovec){ (void *)span->at, span->bytes };
+	}
+	got = process_vm_readv(spans->pid, mine, count, its, count, 0);
+	for (; i < count && got >= (ssize_t)its[i].iov_len; got -= (ssize_t)its[i++].iov_len)
+		spans->items.items[first + i].status = 0;
+	if (i < count)
+		spans->items.items[first + i++].status = -ESTALE;
+	return i;
+}
+
+void ada_spans_read(struct ada_spans *spans, struct ada_flip *flips, size_t count, uint64_t until_ns)
+{
+	size_t number = 0, done = 0;
+
+	while (done < spans->items.count && ada_clock_boottime_ns() < until_ns)
+		done += read_some(spans, done);
+	for (size_t i = 0; i < count; number += flips[i++].words->items.count)
+		if (!flips[i].status)
+			flips[i].status = status_of(spans, number, flips[i].words);
+}
+
+static int put(const struct ada_spans *spans, const struct ada_span *span, const uint8_t *bytes)
+{
+	ssize_t put = pwrite(spans->memory, bytes + span->offset, span->bytes, (off_t)span->at);
+
+	return put == (ssize_t)span->bytes ? 0 : put < 0 ? -errno : -EIO;
+}
+
+static void change(struct ada_spans *spans, const struct ada_flip *flip, size_t first)
+{
+	for (size_t i = 0; i < flip->words->items.count; i++) {
+		const struct ada_word *word = &flip->words->items.items[i];
+
+		memcpy(bytes_of(spans, first + i, word), flip->out ? word->out : word->in, word->bytes);
+		spans->items.items[spans->of.items[first + i]].changed = true;
+	}
+}
+
+void ada_spans_write(struct ada_spans *spans, struct ada_flip *flips, size_t count)
+{
+	size_t number = 0, done;
+	int status = 0;
+
+	memcpy(spans->kept, spans->now, (size_t)(spans->kept - spans->now));
+	for (size_t i = 0; i < count; number += flips[i++].words->items.count)
+		if (!flips[i].status)
+			change(spans, &flips[i], number);
+	for (done = 0; done < spans->items.count && !status; done++)
+		if (spans->items.items[done].changed)
+			status = put(spans, &spans->items.items[done], spans->now);
+	if (!status)
+		return;
+	for (; done; done--)
+		if (spans->items.items[done - 1].changed)
+			put(spans, &spans->items.items[done - 1], spans->kept);
+	for (size_t i = 0; i < count; i++)
+		flips[i].status = flips[i].status ?: status;
+}
+
+void ada_spans_close(struct ada_spans *spans)
+{
+	ada_array_free(&spans->items);
+	ada_array_free(&spans->of);
+	free(spans->now);
+	spans->now = spans->kept = NULL;
+}
