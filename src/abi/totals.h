@@ -3,7 +3,7 @@
  *   [header 128][call that was open 40]...[one set aside 40]...[function 80, its buckets]...
  *
  * Little-endian. Written whole beside the old one and renamed, before the segments go: so each segment counts in one of both. Written by
- * `ada pack` only; a change of any field needs a new version number.
+ * `ada pack`, and by `ada trace` while it records (cli/record/fold.c); a change of any field needs a new version number.
  */
 #ifndef ADA_ABI_TOTALS_H
 #define ADA_ABI_TOTALS_H

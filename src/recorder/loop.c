@@ -27,6 +27,7 @@
 #include "recorder/process/server.h"
 #include "recorder/process/stock.h"
 #include "recorder/process/stray.h"
+#include "recorder/session/aging.h"
 #include "recorder/session/disk.h"
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"
@@ -284,7 +285,7 @@ static void attend(struct ada_loop *loop, struct ada_provider *provider, uint64_
 	}
 	if (gone && !still_talks(provider, now)) {
 		drain(loop, provider);
-		if (ada_disk_may_recover(loop->recorder))
+		if (ada_disk_may_recover(loop->recorder) || (provider->drain.holding && !ada_sink_troubled(loop->recorder->sink)))
 			return;
 		provider_finish(loop, provider);
 	}
@@ -341,6 +342,7 @@ static bool pass(struct ada_loop *loop)
 		busy |= drain_all(loop);
 	}
 	let_go(loop);
+	ada_aging_turn(recorder, now, quiet);
 	ada_disk_turn(recorder);
 	pause = loop->session_cost_ns * MANIFEST_COST;
 	loop->sessions_changed |= ada_paper_failed(&recorder->session_paper) && now - loop->session_ns > MANIFEST_NS;
@@ -465,6 +467,7 @@ void ada_loop_end(struct ada_loop *loop)
 		ada_sink_poll(recorder->sink);
 		ada_disk_retry(recorder);
 	}
+	ada_aging_end(recorder);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
 		if (!provider->ended)
 			ada_provider_finish(provider, reason, true);

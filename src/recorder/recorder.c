@@ -122,6 +122,7 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 	ada_sched_close(recorder->sched);
 	ada_samples_close(recorder->samples);
 	ada_grower_close(grower); /* behind the conversations, which wake it */
+	ada_bound_close(recorder->bound);
 	ada_scribe_close(recorder->scribe);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
 		ada_provider_release(provider, true);
@@ -252,11 +253,29 @@ static void open_sched(void *context, pid_t pid)
 	struct ada_recorder *recorder = context;
 	char path[PATH_MAX];
 
-	if (recorder->options->sched && !ada_path(path, "%s/sched.atf", recorder->session.root))
+	if (recorder->options->sched && recorder->bound)
+		ada_error_set(&recorder->no_sched, ENOTSUP,
+			      "sched.atf can't let its oldest records go, as --disk-limit and --max-age want");
+	else if (recorder->options->sched && !ada_path(path, "%s/sched.atf", recorder->session.root))
 		ada_sched_open(&recorder->sched, pid, path, &recorder->no_sched);
 	if (recorder->options->sched && !ada_path(path, "%s/samples.atf", recorder->session.root))
 		ada_samples_open(&recorder->samples, path, &(struct ada_samples_source){ recorder, running_processes },
 				 &recorder->no_samples);
+}
+
+/* Where the session may not grow, or become old, without end. */
+static int open_bound(struct ada_recorder *recorder, struct ada_error *error)
+{
+	const struct ada_trace_options *options = recorder->options;
+	const struct ada_bound_options bound = { .session = recorder->session.root,
+						 .disk_limit = options->disk_limit,
+						 .max_age_ns = options->max_age_ns,
+						 .segment_bytes = options->segment_bytes,
+						 .fold = options->fold };
+	int status = options->disk_limit || options->max_age_ns ? ada_bound_open(&recorder->bound, &bound) : 0;
+
+	recorder->lane_options.bound = recorder->bound;
+	return status ? ada_error_system(error, -status, "ada can't start") : 0;
 }
 
 static int launch(struct ada_loop *loop, struct ada_error *error)
@@ -268,6 +287,8 @@ static int launch(struct ada_loop *loop, struct ada_error *error)
 
 	if (!status && (status = ada_scribe_open(&recorder->scribe)))
 		ada_error_system(error, -status, "ada can't start");
+	if (!status)
+		status = open_bound(recorder, error);
 	if (!status)
 		status = ada_server_open(&recorder->server, recorder, error);
 	if (!status)

@@ -115,6 +115,8 @@ static int take_thread_file(struct walk *walk, const char *path, const char *nam
 {
 	struct stat status;
 
+	if (!strncmp(name, "totals.", 7) && has_ending(name, ".tmp"))
+		unlink(path); /* ada_file_replace was writing it */
 	if ((!has_ending(name, ".atf") && !has_ending(name, ".atp")) || lstat(path, &status))
 		return 0;
 	if (!status.st_size)
@@ -128,7 +130,7 @@ static int take_thread(struct walk *walk, const char *path, const char *name)
 
 	if (!ada_directory_number(name, "thread_", &walk->thread))
 		return 0;
-	result = each_entry(walk, path, S_IFREG, take_thread_file);
+	result = ada_recover_remove_aged(path, walk->error) ?: each_entry(walk, path, S_IFREG, take_thread_file);
 	rmdir(path); /* where nothing is in it */
 	return result;
 }

@@ -74,6 +74,17 @@ int ada_recover_manifest(const struct ada_recovery *recovery, const struct ada_p
 /* "recovered" of session.json and of manifests, without what only manifests say. */
 json_object *ada_recover_note(const struct ada_recovery *recovery);
 void ada_recover_set(json_object *object, const char *key, uint64_t value);
+json_object *ada_recover_part(json_object *object, const char *key);		/* its member, made where there is none */
+void ada_recover_segments(json_object *entry, const struct ada_thread *thread); /* of a thread: those that are there */
+
+/* --- aged.c --- */
+uint32_t ada_recover_first_segment(const char *thread);				  /* of a thread's directory: those before have gone */
+int ada_recover_remove_aged(const char *thread, struct ada_error *error);	  /* which the recorder had not come to */
+void ada_recover_aged_entry(json_object *entry, const struct ada_thread *thread); /* of the manifest, where segments have gone */
+void ada_recover_aged_lanes(json_object *manifest, const struct ada_process *process);
+/* Of a process whose last manifest is written: that one tells of what has gone since. */
+int ada_recover_aged_manifest(const struct ada_process *process, struct ada_error *error);
+
 /* Notes that nobody knows how a process ended that outlived the recorder. */
 void ada_recover_exit(json_object *object);
 #endif

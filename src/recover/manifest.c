@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "abi/record.h"
+#include "atf/session/thread.h"
 #include "base/file.h"
 #include "query/calls/stack.h"
 #include "recorder/files/json.h"
@@ -44,8 +45,7 @@ static void set(json_object *object, const char *key, json_object *value)
 	json_object_object_add(object, key, value);
 }
 
-/* The object's member of this name, made where there is none. */
-static json_object *part(json_object *object, const char *key)
+json_object *ada_recover_part(json_object *object, const char *key)
 {
 	json_object *found = ada_json_get(object, key);
 
@@ -69,7 +69,7 @@ json_object *ada_recover_note(const struct ada_recovery *recovery)
 
 void ada_recover_exit(json_object *object)
 {
-	json_object *exit = part(object, "exit");
+	json_object *exit = ada_recover_part(object, "exit");
 
 	if (!strcmp(ada_json_text(exit, "kind", "running"), "running"))
 		set_text(exit, "kind", "unknown");
@@ -121,12 +121,13 @@ static void sum_losses(const struct ada_thread *thread, struct sums *sums)
 	}
 }
 
-static json_object *segments_of(const struct ada_thread *thread)
+void ada_recover_segments(json_object *entry, const struct ada_thread *thread)
 {
 	json_object *segments = json_object_new_array();
 	char directory[PATH_MAX], path[PATH_MAX];
+	uint32_t i = thread->events ? atf_thread_first_segment(thread->events) : 0;
 
-	for (uint32_t i = 0; thread->events && i < atf_thread_segments(thread->events); i++) {
+	for (; thread->events && i < atf_thread_segments(thread->events); i++) {
 		json_object *segment = json_object_new_object();
 		const char *name;
 
@@ -140,7 +141,7 @@ static json_object *segments_of(const struct ada_thread *thread)
 			set(segment, "packed", json_object_new_boolean(true));
 		json_object_array_add(segments, segment);
 	}
-	return segments;
+	set(entry, "segments", segments);
 }
 
 static json_object *detail_of(const struct ada_thread *thread, uint64_t *records)
@@ -241,7 +242,8 @@ static void take_counts(const struct draft *draft, json_object *lane, json_objec
 static json_object *add_thread(struct draft *draft, json_object *threads, const struct ada_thread *thread)
 {
 	json_object *object = find_thread(threads, thread->number), *note = json_object_new_object();
-	struct sums sums = { .events = thread->count };
+	const AtfTotalsHeader none = {}, *totals = thread->events ? atf_thread_totals(thread->events) : NULL;
+	struct sums sums = { .events = thread->count + (totals ? totals->event_count : 0) };
 	uint64_t known = ada_json_u64(object, "events", 0), lost = ada_json_u64(object, "lost", 0);
 
 	if (!object)
@@ -250,10 +252,14 @@ static json_object *add_thread(struct draft *draft, json_object *threads, const 
 		sums.lost = draft->salvaged->threads.items[thread->number].lost;
 		sums.gaps = draft->salvaged->threads.items[thread->number].gaps;
 	} else if (thread->events) {
+		totals = totals ? totals : &none;
 		sum_losses(thread, &sums); /* a look at every event */
+		sums.lost += totals->told;
+		sums.gaps += totals->gaps;
 	}
 	sums.lost = sums.lost > lost ? sums.lost : lost;
-	set(object, "segments", segments_of(thread));
+	ada_recover_segments(object, thread);
+	ada_recover_aged_entry(object, thread);
 	set(object, "detail", detail_of(thread, &sums.records));
 	take_salvaged(draft, object, thread->number, &sums.lost);
 	ada_recover_set(object, "events", sums.events);
@@ -385,7 +391,8 @@ static json_object *window_of(const struct draft *draft, const struct ada_saved_
 
 static void add_windows(struct draft *draft, json_object *note)
 {
-	json_object *lane = part(draft->manifest, "detail_lane"), *list = json_object_new_array(), *gone = json_object_new_array();
+	json_object *lane = ada_recover_part(draft->manifest, "detail_lane"), *list = json_object_new_array(),
+		    *gone = json_object_new_array();
 	double ratio = draft->sums.events ? (double)draft->sums.records / (double)draft->sums.events : 0;
 	uint64_t cut = 0;
 
@@ -497,7 +504,7 @@ static void add_modules(struct draft *draft)
 static void take_crash(const struct draft *draft)
 {
 	const struct ada_crash *crash = draft->salvaged ? &draft->salvaged->header.crash : NULL;
-	json_object *exit = part(draft->manifest, "exit");
+	json_object *exit = ada_recover_part(draft->manifest, "exit");
 
 	if (!crash || !crash->present || ada_json_get(draft->manifest, "crash"))
 		return;
@@ -533,7 +540,8 @@ static void draft_fill(struct draft *draft)
 {
 	const struct ada_process *process = draft->process;
 	json_object *manifest = draft->manifest, *threads = array(manifest, "threads"), *note = ada_recover_note(draft->recovery);
-	json_object *lane = part(manifest, "index_lane"), *recording = part(manifest, "recording"), *notes = json_object_new_array();
+	json_object *lane = ada_recover_part(manifest, "index_lane"), *recording = ada_recover_part(manifest, "recording"),
+		    *notes = json_object_new_array();
 	uint64_t last_ns = ada_session_last_ns(process->session, process->first_thread, process->thread_count);
 	char reason[256];
 
@@ -544,9 +552,10 @@ static void draft_fill(struct draft *draft)
 	ada_recover_set(lane, "event_count", draft->sums.events);
 	ada_recover_set(lane, "lost", draft->sums.lost);
 	ada_recover_set(lane, "gaps", draft->sums.gaps);
+	ada_recover_aged_lanes(manifest, process);
 	take_counts(draft, lane, recording);
 	add_windows(draft, note);
-	ada_recover_set(part(manifest, "metrics"), "persisted_events", draft->sums.records);
+	ada_recover_set(ada_recover_part(manifest, "metrics"), "persisted_events", draft->sums.records);
 	array(manifest, "modules");
 	add_modules(draft);
 	json_object_array_sort(ada_json_get(manifest, "modules"), by_id);

@@ -29,7 +29,7 @@ static int recover_process(struct ada_recovery *recovery, const struct ada_proce
 	int result;
 
 	if (process->finalized)
-		return 0;
+		return ada_recover_aged_manifest(process, error);
 	if (!process->manifest) {
 		ada_recover_problem(recovery, "%s/manifest.json: missing or not JSON: what it said is lost, its events are not",
 				    process->path);

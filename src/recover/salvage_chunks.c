@@ -25,8 +25,18 @@ static bool has_file(const struct ada_salvage_process *process, uint32_t id, uin
 static int restore_lane(const struct ada_salvage_process *process, struct ada_lane *lane, const struct ada_arena_lane *note)
 {
 	struct ada_arena_lane_state state;
+	char thread[PATH_MAX];
 
 	ada_arena_lane_state(note, &state);
+	if (state.segment != ADA_NONE && !ada_path(thread, "%s/thread_%u", process->path, lane->id)) {
+		uint32_t first = ada_recover_first_segment(thread);
+
+		/* The last one that the note knows has gone: the one behind it is empty. */
+		if (first > state.segment) {
+			state.segment = first;
+			state.segment_events = 0;
+		}
+	}
 	if (state.segment != ADA_NONE && !has_file(process, lane->id, state.segment)) {
 		leave_alone(lane);
 		return 0;

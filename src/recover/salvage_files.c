@@ -156,13 +156,17 @@ static int take_lane(const struct ada_salvage_process *process, const struct ada
 {
 	struct ada_arena_lane_state state;
 	char thread[PATH_MAX], path[PATH_MAX];
+	uint32_t first, last;
 	int fd, result;
 
 	ada_arena_lane_state(&process->salvage->map.lanes[note->lane], &state);
 	if (ada_path(thread, "%s/thread_%u", process->path, note->id))
 		return ada_error_system(error, ENAMETOOLONG, "%s", process->path);
-	result = remove_segments(thread, state.segment == ADA_NONE ? 0 : state.segment + 1, error);
-	if (result || state.segment == ADA_NONE)
+	first = ada_recover_first_segment(thread);
+	last = state.segment == ADA_NONE ? 0 : state.segment + 1;
+	result = remove_segments(thread, first < last ? last : first + (first > 0), error);
+	/* With the last one gone there is an empty one, which needs no end. */
+	if (result || state.segment == ADA_NONE || first > state.segment)
 		return result;
 	if (!file_path(path, thread, state.segment, false))
 		return ada_error_system(error, ENAMETOOLONG, "%s", thread);

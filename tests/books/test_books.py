@@ -1,79 +1,16 @@
 """Exact books: what `ada verify` says that each thread captured is what the thread itself counted (program.c), whatever was full,
 failed or was killed meanwhile."""
-import collections
 import fcntl
 import json
 import os
 import signal
-import struct
 import subprocess
 
 import pytest
 
+from books import DEPTH, OPTIONS, books_of, check_books, own_books, wait_for_counts
 from harness import SMALL_DEV_SHM, Session, skip_unless_possible
 from live import Live
-
-ENTRY = struct.Struct("<QQQQ")
-OPTIONS = ("--functions=counted_*", "--no-libcalls")
-DEPTH = 9                               # of the program's calls at most, with the one that it is just at
-
-
-@pytest.fixture
-def program(build_dir):
-    return build_dir / "tests" / "books" / "books_program"
-
-
-def own_books(path):
-    """tid -> calls and ends that its threads counted."""
-    data, own = path.read_bytes(), collections.Counter()
-    for tid, calls, ends, _ in ENTRY.iter_unpack(data[:len(data) - len(data) % ENTRY.size]):
-        if tid:
-            own[tid] += calls + ends
-    assert own, "nothing was counted"
-    return own
-
-
-def books_of(ada, session):
-    """What verify prints, which is sound: tid -> sum of its threads' books, and the manifest's index lane."""
-    result = ada("verify", "--format=json", session.path)
-    answer = json.loads(result.stdout)
-    assert result.status == 0, [row for row in answer["rows"] if not row["ok"]]
-    found = {}
-    for book in answer["books"]:
-        assert book["torn"] == book["aged"] == 0
-        assert book["captured"] == book["calls"] + book["ends"] + book["lost"]
-        assert book["event_count"] == book["calls"] + book["ends"] + book["others"] and book["told"] <= book["lost"]
-        found.setdefault(book["tid"], collections.Counter()).update({k: book[k] for k in ("captured", "lost", "told", "event_count")})
-    manifest, = session.manifests().values()
-    lane = manifest["index_lane"]
-    assert lane["event_count"] == sum(b["event_count"] for b in answer["books"])
-    assert lane["lost"] == sum(b["lost"] for b in answer["books"])
-    return found, lane, manifest
-
-
-def check_books(ada, output, book, slack=0):
-    """captured is what the program counted, thread by thread; to `slack` events where it was killed. Returns lane, manifest."""
-    own = own_books(book)
-    found, lane, manifest = books_of(ada, Session(output))
-    wrong = {tid: (count, dict(found.get(tid, {}))) for tid, count in own.items()
-             if abs(found.get(tid, {}).get("captured", 0) - count) > slack}
-    assert not wrong, f"{len(wrong)} of {len(own)} threads, own count and books: {dict(list(wrong.items())[:5])}"
-    assert not {tid: books for tid, books in found.items() if tid not in own and books["captured"]}, "threads that counted nothing"
-    return lane, manifest
-
-
-@pytest.fixture
-def record(ada, program, tmp_path):
-    """record(THREADS, ROUNDS, GENERATIONS, OPTION...): runs it to its end; the directory of sessions, and the program's book."""
-    def run(threads, rounds, generations, *options, output=tmp_path / "out", before=(), status=0):
-        book = tmp_path / "book"
-        command = [*before, ada.path, "trace", "--quiet", f"--output={output}", *OPTIONS, *options, "--", program, book, threads,
-                   rounds, generations]
-        result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
-        assert result.returncode == status, result.stderr.decode()
-        return output, book
-    return run
-
 
 @pytest.mark.parametrize("pack", ["auto", "always", "never"])
 def test_all_is_there(ada, record, pack):
@@ -168,17 +105,6 @@ def test_no_memory_left(ada, record, need, mode, monkeypatch):
     skip_unless_possible(SMALL_DEV_SHM)
     lane, _ = check_books(ada, *record(4, 200000, 1, "--detail=off", f"--index-mode={mode}", "--index-buffer=128M", before=SMALL_DEV_SHM))
     assert lane["lost"] > 0
-
-
-def wait_for_counts(book, events):
-    """Until the program has counted so many. It counts in memory that is this file: nothing else can tell."""
-    while not book.exists() or not book.stat().st_size or sum(own_counts(book)) < events:
-        os.sched_yield()
-
-
-def own_counts(book):
-    data = book.read_bytes()[:ENTRY.size * 64]
-    return [calls + ends for _, calls, ends, _ in ENTRY.iter_unpack(data)]
 
 
 KILLED = pytest.mark.parametrize("options", [(), ("--index-buffer=1M",), ("--index-mode=circular", "--index-buffer=1M"),

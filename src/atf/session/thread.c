@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define TRIES 16 /* a segment goes in no less than some ms */
+
 struct segment {
 	struct atf_index *index;
 	uint64_t start; /* position of its first event in the thread */
@@ -203,18 +205,16 @@ static int thread_open(struct atf_thread **thread_out, const char *directory, At
 	return 0;
 }
 
-int atf_thread_open(struct atf_thread **thread, const char *directory, struct atf_message *message)
+/* *said: the first segment, as the totals have it; UINT32_MAX: they are damaged. */
+static int open_now(struct atf_thread **thread, const char *directory, uint32_t *said, struct atf_message *message)
 {
-	uint32_t first = 0, lowest, count;
+	uint32_t first, lowest, count;
 	AtfTotalsHeader *totals;
 	int status;
 
 	*thread = NULL;
 	atf_say(message, "%s", "");
-	if (atf_totals_read(&totals, directory))
-		first = UINT32_MAX;
-	else if (totals)
-		first = totals->first_segment;
+	*said = first = atf_totals_read(&totals, directory) ? UINT32_MAX : totals ? totals->first_segment : 0;
 	status = segments_find(directory, first, &lowest, &count, message);
 	if (!status && !count)
 		status = atf_fail_of(message, directory, ATF_ERROR_NOT_ATF, "holds no index.atf");
@@ -224,6 +224,51 @@ int atf_thread_open(struct atf_thread **thread, const char *directory, struct at
 	}
 	first = first == UINT32_MAX ? lowest : first;
 	return thread_open(thread, directory, totals, first, first + count, message);
+}
+
+/* Whether segments have gone into totals since they said that `first` is the first one. */
+static bool has_aged(const char *directory, uint32_t first)
+{
+	AtfTotalsHeader *totals;
+	bool aged = !atf_totals_read(&totals, directory) && totals && totals->first_segment != first;
+
+	free(totals);
+	return aged;
+}
+
+/* Segments may go between a look at the totals and the next at the directory. */
+int atf_thread_open(struct atf_thread **thread, const char *directory, struct atf_message *message)
+{
+	for (int tries = 0;; tries++) {
+		uint32_t first;
+		int status = open_now(thread, directory, &first, message);
+
+		if ((!status && !(*thread)->cut) || tries == TRIES || !has_aged(directory, first))
+			return status;
+		if (!status)
+			atf_thread_close(*thread);
+	}
+}
+
+int atf_thread_open_closed(struct atf_thread **thread, const char *directory, uint32_t border, struct atf_message *message)
+{
+	AtfTotalsHeader *totals;
+	uint32_t first;
+	int status;
+
+	*thread = NULL;
+	atf_say(message, "%s", "");
+	status = atf_totals_read(&totals, directory);
+	if (status)
+		return atf_fail_of(message, directory, -status, "its totals are damaged");
+	first = totals ? totals->first_segment : 0;
+	status = thread_open(thread, directory, totals, first, first > border ? first : border, message);
+	if (!status && (*thread)->cut) {
+		atf_thread_close(*thread);
+		*thread = NULL;
+		status = -ATF_ERROR_CORRUPT;
+	}
+	return status;
 }
 
 int atf_thread_open_known(struct atf_thread **thread, const char *directory, uint32_t segments, struct atf_message *message)

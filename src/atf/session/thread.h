@@ -17,6 +17,8 @@ int atf_thread_open_calls(const struct atf_thread *thread, uint64_t position, st
 int atf_totals_path(char *path, size_t size, const char *directory);
 /* *totals is malloc'ed, and sound: the whole file, the header first. NULL and 0: there is none. -ATF_ERROR_SYSTEM, -ATF_ERROR_CORRUPT. */
 int atf_totals_read(AtfTotalsHeader **totals, const char *directory);
+/* The segments before `border` that have not gone, all of which are complete, while the thread is recorded. */
+int atf_thread_open_closed(struct atf_thread **thread, const char *directory, uint32_t border, struct atf_message *message);
 bool atf_totals_are_sound(const void *bytes, uint64_t size); /* sizes and checksums */
 void atf_totals_seal(AtfTotalsHeader *header, const void *body, uint64_t body_bytes);
 /* What the thread's segments before the first one that is there added up to: the whole file. NULL: there were none, or nobody knows. */

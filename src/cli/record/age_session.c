@@ -15,7 +15,7 @@
 #include "atf/session/thread.h"
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "query/sums/totals.h"
+#include "cli/record/fold.h"
 #include "recorder/files/json.h"
 
 struct track { /* of a thread */
@@ -98,55 +98,6 @@ static void move_borders(struct ada_aging *aging, const struct ada_session *sess
 	}
 }
 
-/* --- totals --------------------------------------------------------------------------------------------------------------- */
-
-/* What the records before `to` are, on top of what went before. */
-static void count_records(AtfTotalsHeader *header, const struct ada_thread *thread, uint64_t to)
-{
-	const AtfTotalsHeader *before = atf_thread_totals(thread->events);
-	uint64_t run;
-
-	*header = before ? *before : (AtfTotalsHeader){ .time_start_ns = atf_thread_get(thread->events, 0)->timestamp_ns };
-	for (uint64_t at = 0; at < to; at += run) {
-		const struct ada_event *events = atf_thread_run(thread->events, at, &run);
-
-		for (uint64_t i = 0; i < run; i++) {
-			header->calls += events[i].event_kind == ADA_EVENT_CALL;
-			header->ends += events[i].event_kind == ADA_EVENT_RETURN || events[i].event_kind == ADA_EVENT_EXCEPTION;
-			header->gaps += events[i].event_kind == ADA_EVENT_LOST;
-			header->told += events[i].event_kind == ADA_EVENT_LOST ? events[i].function_id : 0;
-		}
-		atf_thread_release(thread->events, at, at + run);
-	}
-	header->event_count += to;
-}
-
-/* All that the thread did before `to`, where a segment begins. */
-static int make_totals(const struct track *track, uint64_t to, AtfTotalsHeader *header, uint8_t **bytes, size_t *size)
-{
-	struct ada_work work = {};
-	struct ada_counter counter;
-	struct ada_tally tally;
-	int result = ada_counter_open(&counter);
-
-	if (result)
-		return result;
-	ada_counter_process(&counter, track->thread->process);
-	ada_tally_open(&tally, &counter, track->thread, &work);
-	count_records(header, track->thread, to);
-	header->thread_id = track->thread->tid;
-	header->first_segment = track->border;
-	result = ada_totals_take(&tally, true);
-	if (!result)
-		ada_tally_read(&tally, 0, to);
-	result = result ? result : tally.result;
-	if (!result)
-		result = ada_totals_make(&tally, header, bytes, size);
-	ada_tally_close(&tally);
-	ada_counter_close(&counter);
-	return result;
-}
-
 /* --- a thread ------------------------------------------------------------------------------------------------------------- */
 
 /* Segments before `border` have gone into totals: their files go, also those that an earlier run left. */
@@ -170,21 +121,11 @@ static int remove_segments(struct ada_aging *aging, const struct track *track, u
 static int age_thread(struct ada_aging *aging, const struct track *track, struct ada_error *error)
 {
 	uint64_t to = 0;
-	AtfTotalsHeader header;
-	char path[PATH_MAX];
-	uint8_t *bytes;
-	size_t size;
 	int status;
 
 	for (uint32_t i = track->first; i < track->border; i++)
 		to += atf_index_count(atf_thread_segment(track->thread->events, i));
-	if (atf_totals_path(path, sizeof path, track->directory))
-		return ada_error_system(error, ENAMETOOLONG, "%s", track->directory);
-	status = make_totals(track, to, &header, &bytes, &size);
-	if (status)
-		return status == -ENOMEM ? fail_memory(error, path) : ada_error_system(error, -status, "%s", path);
-	status = ada_file_replace(path, bytes, size, error);
-	free(bytes);
+	status = ada_fold_thread(track->thread, track->directory, track->border, NULL, error);
 	if (status)
 		return status;
 	aging->events += to;
@@ -208,6 +149,19 @@ static int tell_manifest(const struct track *track)
 	return 1;
 }
 
+/* The sum of its threads'. */
+static void tell_lane(const struct ada_process *process)
+{
+	const json_object *threads = ada_json_get(process->manifest, "threads");
+	json_object *lane = (json_object *)ada_json_get(process->manifest, "index_lane");
+	uint64_t aged = 0;
+
+	for (size_t i = 0; i < ada_json_length(threads); i++)
+		aged += ada_json_u64(json_object_array_get_idx(threads, i), "aged", 0);
+	if (lane)
+		ada_json_count(lane, "aged", aged);
+}
+
 static int tell_manifests(const struct ada_session *session, const struct track *tracks, struct ada_error *error)
 {
 	char path[PATH_MAX];
@@ -221,6 +175,7 @@ static int tell_manifests(const struct ada_session *session, const struct track 
 			changed |= tell_manifest(&tracks[process->first_thread + j]);
 		if (!changed)
 			continue;
+		tell_lane(process);
 		if (ada_path(path, "%s/manifest.json", process->path))
 			return ada_error_system(error, ENAMETOOLONG, "%s", process->path);
 		status = ada_json_replace(path, json_object_get(process->manifest), error);

@@ -140,6 +140,23 @@ static void print_policy(const json_object *policy)
 	}
 }
 
+/* Of --disk-limit and --max-age; NULL: there is neither. */
+static void print_bound(const json_object *bound)
+{
+	uint64_t limit = ada_json_u64(bound, "diskLimit", 0), age_ns = ada_json_u64(bound, "maxAgeNs", 0);
+	char text[ADA_UNITS_TEXT], aged[ADA_UNITS_TEXT];
+
+	if (!bound)
+		return;
+	printf("on the disk: %s", ada_format_size(ada_json_u64(bound, "bytes", 0), text));
+	if (limit)
+		printf(" of %s", ada_format_size(limit, text));
+	if (age_ns)
+		printf(", for %s", ada_format_duration(age_ns, text));
+	printf("; %llu segments of %s events have gone but for their sums\n", (unsigned long long)ada_json_u64(bound, "segments", 0),
+	       count_of(bound, "aged", aged));
+}
+
 static void print_whole(const json_object *status)
 {
 	print_text(status, "session");
@@ -147,6 +164,7 @@ static void print_whole(const json_object *status)
 	print_text(status, "program");
 	putchar('\n');
 	print_line(status);
+	print_bound(ada_json_get(status, "bound"));
 	print_providers(status);
 	print_policy(ada_json_get(status, "policy"));
 }

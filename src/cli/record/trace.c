@@ -5,6 +5,7 @@
 #include "cli/ground/leftovers.h"
 #include "cli/ground/options.h"
 #include "cli/record/commands.h"
+#include "cli/record/fold.h"
 #include "cli/record/herald.h"
 #include "cli/record/trace_options.h"
 #include "recover/keeper.h"
@@ -43,6 +44,7 @@ int ada_cmd_trace(int argc, char **argv)
 
 	ada_trace_words_open(&words, &options);
 	options.keep = ada_keeper_start;
+	options.fold = ada_fold_closed;
 	ada_options_parse(&argp, argc, argv, ARGP_IN_ORDER, &words);
 	if (!options.quiet)
 		ada_leftovers_notice(options.output);

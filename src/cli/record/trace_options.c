@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/units.h"
 #include "cli/ground/options.h"
+#include "recorder/index/lane.h"
 #include "trigger/trigger.h"
 
 #define ROLL_NS_MAX (24 * 3600 * 1000000000ull)
@@ -53,7 +54,9 @@ enum key {
 	KEY_BUDGET,
 	KEY_KEEP,
 	KEY_BUDGET_FORGET,
-	KEY_DEBUG_FLIP
+	KEY_DEBUG_FLIP,
+	KEY_DISK_LIMIT,
+	KEY_MAX_AGE
 };
 
 static const struct argp_option options_table[] = {
@@ -97,6 +100,8 @@ static const struct argp_option options_table[] = {
 	{ "debug-unbound", KEY_DEBUG_UNBOUND, NULL, OPTION_HIDDEN, "No call leads to a stub of its own", 0 },
 	{ "debug-flip", KEY_DEBUG_FLIP, NULL, OPTION_HIDDEN, "Take hooks out and put them back at random", 0 },
 	{ "segment-size", KEY_SEGMENT_SIZE, "SIZE", 0, "Begin a thread's next file there (64K to 1T)", 0 },
+	{ "disk-limit", KEY_DISK_LIMIT, "SIZE", 0, "The oldest go, but for their sums (1M to 1P)", 0 },
+	{ "max-age", KEY_MAX_AGE, "DURATION", 0, "The same by time (30s, 2h)", 0 },
 	{ "pack", KEY_PACK, "auto|always|never", 0, "Packed files (auto: where one isn't enough)", 0 },
 	{ 0 },
 };
@@ -131,6 +136,15 @@ static int size_between(const char *option, const char *text, uint64_t min, uint
 		return ada_error_set(error, ERANGE, "--%s=%s: must be between %s and %s", option, text, ada_format_size(min, low),
 				     ada_format_size(max, high));
 	return 0;
+}
+
+static int age_from(const char *text, uint64_t *ns, struct ada_error *error)
+{
+	struct ada_error unreadable = { 0 };
+
+	if (ada_parse_duration(text, ns, &unreadable))
+		return ada_error_set(error, EINVAL, "--max-age: %s", unreadable.text);
+	return *ns < ADA_AGE_MIN_NS ? ada_error_set(error, ERANGE, "--max-age=%s: must be 1s at least", text) : 0;
 }
 
 static int count_between(const char *option, const char *text, uint64_t max, uint64_t *count, struct ada_error *error)
@@ -338,6 +352,9 @@ static int take_buffered(int key, char *argument, struct ada_trace_words *words)
 		options->detail_mode = (enum ada_detail_mode)choice;
 		return status;
 	case KEY_PACK: return choose("pack", argument, packs, &options->pack, error);
+	case KEY_DISK_LIMIT:
+		return size_between("disk-limit", argument, ADA_DISK_LIMIT_MIN, ADA_DISK_LIMIT_MAX, &options->disk_limit, error);
+	case KEY_MAX_AGE: return age_from(argument, &options->max_age_ns, error);
 	case KEY_ON_FULL:
 		status = choose("on-full", argument, fulls, &choice, error);
 		options->on_full = (enum ada_on_full)choice;
@@ -386,6 +403,12 @@ int ada_trace_words_check(struct ada_trace_words *words)
 				     options->triggers.count ? options->trigger_origins.items[0] : "--mark-signal");
 	if (options->budget > 0 && options->index_mode != ADA_INDEX_STREAMING)
 		return ada_error_set(&words->error, EINVAL, "--budget needs --index-mode=streaming: it counts events as they are written");
+	if ((options->disk_limit || options->max_age_ns) && (options->index_mode != ADA_INDEX_STREAMING || options->pack == ADA_PACK_NEVER))
+		return ada_error_set(&words->error, EINVAL, "--%s needs %s", options->disk_limit ? "disk-limit" : "max-age",
+				     options->pack == ADA_PACK_NEVER ? "packed files: not --pack=never" :
+								       "--index-mode=streaming: other modes write at the end");
+	if (options->disk_limit || options->max_age_ns)
+		options->pack = ADA_PACK_ALWAYS;
 	if (words->stack_off && words->stack_bytes && options->detail_stack_bytes)
 		return ada_error_set(&words->error, EINVAL, "--stack-bytes=%s: --detail=regs keeps no stack", words->stack_bytes);
 	if (words->stack_off)

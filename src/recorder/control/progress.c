@@ -31,6 +31,7 @@ struct ada_totals ada_recording_totals(struct ada_recorder *recorder)
 		totals.live += !provider->ended;
 		for (size_t k = 0; k < provider->drain.lanes.count; k++) {
 			totals.events += provider->drain.lanes.items[k].events;
+			totals.aged += provider->drain.lanes.items[k].aged;
 			totals.lost += provider->drain.lanes.items[k].lost - provider->drain.lanes.items[k].overwritten;
 			totals.overwritten += provider->drain.lanes.items[k].overwritten;
 			totals.threads += provider->drain.lanes.items[k].segments.count != 0;
@@ -224,6 +225,8 @@ static void add_lost(const struct ada_recorder *recorder, const struct ada_total
 		text_add(text, size, ", nothing lost");
 	if (totals->overwritten)
 		text_add(text, size, ", %llu older ones overwritten", (unsigned long long)totals->overwritten);
+	if (totals->aged)
+		text_add(text, size, ", %llu older ones gone but for their sums", (unsigned long long)totals->aged);
 }
 
 /* Where there are any; how many there are. */

@@ -11,6 +11,7 @@ struct ada_recording_progress {
 
 struct ada_totals {
 	uint64_t events, lost, overwritten, threads;
+	uint64_t aged; /* of the events: calls and ends that have gone into totals */
 	size_t processes, live;
 };
 struct ada_totals ada_recording_totals(struct ada_recorder *recorder);

@@ -130,6 +130,21 @@ static json_object *sum_of(const struct ada_recorder *recorder, uint64_t *window
 	return object;
 }
 
+static json_object *bound_of(const struct ada_recorder *recorder, uint64_t aged)
+{
+	struct ada_bound_state state = ada_bound_state(recorder->bound);
+	json_object *object = recorder->bound ? json_object_new_object() : NULL;
+
+	if (!object)
+		return NULL;
+	json_object_object_add(object, "diskLimit", state.disk_limit ? json_object_new_uint64(state.disk_limit) : NULL);
+	json_object_object_add(object, "maxAgeNs", state.max_age_ns ? json_object_new_uint64(state.max_age_ns) : NULL);
+	ada_json_count(object, "bytes", state.bytes);
+	ada_json_count(object, "segments", state.segments);
+	ada_json_count(object, "aged", aged);
+	return object;
+}
+
 json_object *ada_status_of(struct ada_recorder *recorder, const struct ada_pace *pace, uint64_t now_ns)
 {
 	const struct ada_session *session = &recorder->session;
@@ -148,6 +163,7 @@ json_object *ada_status_of(struct ada_recorder *recorder, const struct ada_pace 
 	ada_json_count(object, "overwritten", totals.overwritten);
 	ada_json_count(object, "threads", totals.threads);
 	ada_json_count(object, "processes", totals.live);
+	json_object_object_add(object, "bound", bound_of(recorder, totals.aged));
 	json_object_object_add(object, "policy", ada_status_policy(recorder));
 	pthread_mutex_lock(&recorder->lock);
 	json_object_object_add(object, "metrics", recorder->options->detail ? sum_of(recorder, &windows) : NULL);

@@ -34,6 +34,8 @@ void ada_details_linger(struct ada_details *details, uint64_t pre_ns);
 bool ada_details_turn(struct ada_details *details, uint64_t now_ns);
 /* No thread writes any more; the index is drained. Settles every window and closes every file. */
 void ada_details_finish(struct ada_details *details, uint64_t end_ns, enum ada_window_short why);
+/* Segments of the thread before `border` go: its detail file of one of them is closed, and no detail of theirs is kept any more. */
+void ada_details_leave(struct ada_details *details, uint32_t thread, uint32_t border);
 /* What the user should know while the recording goes on: once, then NULL. */
 const char *ada_details_advice(struct ada_details *details);
 void ada_details_close(struct ada_details *details);

@@ -150,6 +150,8 @@ static int persist(struct pass *pass, const struct detail_place *place, struct a
 	struct ada_window *window = pass->window;
 	int status = 0;
 
+	if (place->segment < pass->details->drain->lanes.items[pass->number].leaving)
+		return 0; /* --disk-limit: its index goes, or has gone */
 	record->timestamp_ns = ns < thread->last_ns ? thread->last_ns : ns;
 	record->thread_id = pass->details->drain->lanes.items[pass->number].thread_id;
 	if (!thread->writer || thread->segment != place->segment) {
@@ -415,6 +417,14 @@ void ada_detail_close_ended(struct ada_details *details)
 		if (thread->writer && details->drain->lanes.items[i].closed && used_up(details, i))
 			close_file(details, thread, i);
 	}
+}
+
+void ada_details_leave(struct ada_details *details, uint32_t number, uint32_t border)
+{
+	struct detail_thread *thread = number < details->threads.count ? &details->threads.items[number] : NULL;
+
+	if (thread && thread->writer && thread->segment < border)
+		close_file(details, thread, number);
 }
 
 void ada_detail_close_all(struct ada_details *details)

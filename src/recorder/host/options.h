@@ -12,12 +12,16 @@ struct ada_strings {
 };
 
 struct ada_keeping;
+struct ada_folded;
+struct ada_error;
 
 #define ADA_TRACES "ada_traces" /* the directory that gets sessions where the user names none: readers look there */
 
 struct ada_trace_options {
 	/* starts the process that finishes the session should the recorder die; NULL: nobody does */
 	pid_t (*keep)(const struct ada_keeping *keeping);
+	/* Folds segments that --disk-limit or --max-age let go (bound/bound.h) */
+	int (*fold)(const char *directory, uint32_t border, struct ada_folded *folded, struct ada_error *error);
 	int announce;			       /* descriptor that gets the session's path, a line, once the session is there; 0: none */
 	const char *output;		       /* directory that gets the session */
 	const char *agent;		       /* NULL: found beside ada's own executable */
@@ -36,6 +40,8 @@ struct ada_trace_options {
 	uint64_t index_buffer_bytes;
 	uint64_t segment_bytes; /* 0: as large as a file can be */
 	int pack;		/* enum ada_pack */
+	uint64_t disk_limit;	/* bytes that the session may have; 0: any */
+	uint64_t max_age_ns;	/* 0: any */
 	/* Detail lane */
 	bool detail;		       /* --detail=off: false */
 	uint32_t detail_stack_bytes;   /* --stack-bytes; --detail=regs: 0 */
@@ -61,4 +67,7 @@ struct ada_trace_options {
 #define ADA_SEGMENT_DEFAULT (1ull << 30)
 #define ADA_SEGMENT_MIN (64ull << 10)
 #define ADA_SEGMENT_MAX (1ull << 40)
+#define ADA_DISK_LIMIT_MIN (1ull << 20)
+#define ADA_DISK_LIMIT_MAX (1ull << 50)
+#define ADA_AGE_MIN_NS 1000000000ull
 #endif

@@ -408,6 +408,17 @@ static int compare_places(const void *left, const void *right)
 	return (a->first_seq > b->first_seq) - (a->first_seq < b->first_seq);
 }
 
+void ada_drain_roll(struct ada_drain *drain, struct ada_lane *lane)
+{
+	struct ada_error error = { "" };
+	int status = drain->failed || lane->closed ? 0 : ada_lane_roll(lane, &drain->options, drain->directory, &error);
+
+	if (status && !ada_drain_later(drain, status)) {
+		drain->error = error;
+		drain_fail(drain);
+	}
+}
+
 bool ada_drain_rest(struct ada_drain *drain)
 {
 	size_t rested = 0;

@@ -37,8 +37,9 @@ const struct ada_shm_thread *ada_drain_entry(struct ada_drain *drain, uint32_t i
 size_t ada_drain_sealed(struct ada_drain *drain); /* takes those there are now; returns how many */
 size_t ada_drain_some(struct ada_drain *drain, size_t most);
 void ada_drain_quiet(struct ada_drain *drain);
-void ada_drain_open_chunks(struct ada_drain *drain); /* what any thread has committed so far */
-bool ada_drain_rest(struct ada_drain *drain);	     /* gives some lanes' descriptors back; false: none has one */
-void ada_drain_finish(struct ada_drain *drain);	     /* no thread writes any more; closes every file */
+void ada_drain_open_chunks(struct ada_drain *drain);		     /* what any thread has committed so far */
+void ada_drain_roll(struct ada_drain *drain, struct ada_lane *lane); /* as ada_lane_roll; where it fails the drain has */
+bool ada_drain_rest(struct ada_drain *drain);			     /* gives some lanes' descriptors back; false: none has one */
+void ada_drain_finish(struct ada_drain *drain);			     /* no thread writes any more; closes every file */
 void ada_drain_close(struct ada_drain *drain);
 #endif

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <string.h>
 #include "base/directory.h"
+#include "recorder/bound/bound.h"
+#include "recorder/index/packers.h"
 #include "recorder/index/segment_parts.h"
 #include "recorder/index/sink.h"
 #include "recorder/index/trouble.h"
@@ -33,10 +35,25 @@ static void stop(struct ada_drain *drain)
 	ada_segment_tell(drain->segment);
 }
 
+#define EVENTS_A_BYTE 20u /* bytes of events that come to a byte of a file, at worst */
+
+/* --disk-limit is reached, with what is to be packed yet. */
+static bool is_full(const struct ada_drain *drain)
+{
+	const struct ada_lane_options *options = &drain->options;
+
+	return ada_bound_is_near(options->bound) && options->packers &&
+	       ada_bound_is_full(options->bound, ada_packers_queued(options->packers) / EVENTS_A_BYTE);
+}
+
 bool ada_drain_holds(struct ada_drain *drain)
 {
 	uint64_t misses;
 
+	if (!drain->failed && is_full(drain)) {
+		drain->misses = pool_misses(drain); /* these are no reason to stop: there is room again in a moment */
+		return drain->holding = true;
+	}
 	if (drain->failed || !ada_sink_troubled(drain->options.patient)) {
 		drain->holding = false;
 		return false;

@@ -153,6 +153,8 @@ static int commit(struct ada_lane *lane, const struct ada_lane_options *options,
 		return ada_lane_told(status, lane, directory, error);
 	if (options->ledger)
 		ada_ledger_take(options->ledger, place, count);
+	if (!lane->segments.items[lane->segments.count - 1] && count)
+		lane->segment_ns = place[0].timestamp_ns;
 	lane->captured = batch.captured;
 	lane->gaps += batch.gaps;
 	lane->segment_gaps += batch.gaps;
@@ -280,7 +282,7 @@ int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options
 	lane->closed = !ada_sink_trouble(options->patient, status);
 	if (status)
 		return lane->closed ? status : -EAGAIN;
-	status = ada_lane_file_close(lane, options);
+	status = ada_lane_file_close(lane, options, true);
 	if (!status)
 		return 0;
 	code = errno; /* why it failed, not what settling met */
@@ -290,6 +292,34 @@ int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options
 	ada_lane_file_settle(lane, directory);
 	errno = code;
 	return ada_lane_told(status, lane, directory, error);
+}
+
+int ada_lane_roll(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
+{
+	int status = 0;
+
+	if (ada_lane_file_is_open(lane) && lane->segments.items[lane->segments.count - 1])
+		status = ada_lane_file_wake(lane, options, directory, error) ?: ada_lane_file_roll(lane, options, directory, error);
+	if (!status)
+		ada_lane_note(lane, options);
+	return status;
+}
+
+void ada_lane_aged(struct ada_lane *lane, const struct ada_lane_options *options, uint32_t border, bool empty, uint64_t aged)
+{
+	size_t gone = 0;
+
+	lane->first_segment = lane->leaving = border;
+	lane->aged = aged;
+	if (empty && lane->segments.count == border && !ada_array_push(&lane->segments, 0)) {
+		lane->packed_segments++;
+		ada_lane_note(lane, options);
+	}
+	while (gone < lane->stretches.count && lane->stretches.items[gone].segment < border)
+		gone++;
+	lane->stretches.count -= gone;
+	if (gone)
+		memmove(lane->stretches.items, lane->stretches.items + gone, lane->stretches.count * sizeof *lane->stretches.items);
 }
 
 void ada_lane_free(struct ada_lane *lane)

@@ -11,6 +11,7 @@
 #include "base/error.h"
 
 struct ada_arena_writer;
+struct ada_bound;
 struct ada_ledger;
 struct ada_packed_lane;
 struct ada_packers;
@@ -65,6 +66,7 @@ struct ada_lane_options {
 	struct ada_arena_writer *arena; /* where the lane notes what of its files counts; NULL: nowhere */
 	uint32_t provider;		/* the number, in the arena, of the provider that has these lanes */
 	struct ada_ledger *ledger;	/* is shown each batch of events; NULL: nobody counts */
+	struct ada_bound *bound;	/* is told of closed segments, and says where they end; NULL: no limit */
 };
 
 /* From event `seq` on (as the agent numbers them) events follow one another in one file. */
@@ -85,6 +87,10 @@ struct ada_lane {
 	uint64_t segment_gaps;		 /* of the segment being written */
 	uint64_t told_lost;		 /* of lost: what the agent's own LOST records say */
 	ADA_ARRAY(uint64_t) segments;	 /* events of each */
+	uint64_t segment_ns;		 /* time of the first event of the last one */
+	uint32_t leaving, first_segment; /* the first segment that isn't on its way out; that has not gone into totals */
+	uint64_t aged;			 /* calls and ends that have */
+	uint64_t events_seen;		 /* `events`, when it was last looked whether the thread has any */
 	uint32_t packed_segments;	 /* so many of the last ones are packed */
 	struct atf_index_writer *writer; /* of the last segment; NULL: not open, or packed */
 	struct ada_packed_lane *packed;	 /* of all packed ones, and for what comes before them; NULL: there will be none, or not yet */
@@ -106,6 +112,10 @@ struct ada_lane {
  * written to the lane, which then counts as full; -EAGAIN: what lies below next_seq is appended, the rest may be later. */
 int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq,
 		    const struct ada_event *events, size_t count, struct ada_lane_detail detail, struct ada_error *error);
+/* Closes the segment being written, where it has events, and begins the next. */
+int ada_lane_roll(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error);
+/* Segments before `border` have gone into totals, which have so many calls and ends; with `empty` that one was made, and has no events. */
+void ada_lane_aged(struct ada_lane *lane, const struct ada_lane_options *options, uint32_t border, bool empty, uint64_t aged);
 /* Where an event of the ring is in the files; false: not there. */
 bool ada_lane_place(const struct ada_lane *lane, uint64_t seq, uint32_t *segment, uint64_t *index_seq);
 /* Whether that segment is packed. */

@@ -6,6 +6,7 @@
 #include "atf/index/index.h"
 #include "base/directory.h"
 #include "base/file.h"
+#include "recorder/bound/bound.h"
 #include "recorder/index/arena.h"
 #include "recorder/index/packed_lane.h"
 #include "recorder/index/sink.h"
@@ -116,7 +117,7 @@ static int open_packed(struct ada_lane *lane, const struct ada_lane_options *opt
 static int have_packed(struct ada_lane *lane, const struct ada_lane_options *options)
 {
 	const struct ada_packed_options packed = {
-		.packers = options->packers, .arena = options->arena, .sink = options->sink, .number = lane->id
+		.packers = options->packers, .arena = options->arena, .sink = options->sink, .bound = options->bound, .number = lane->id
 	};
 
 	if (!options->packers || options->pack == ADA_PACK_NEVER || lane->packed)
@@ -160,8 +161,23 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 	return 0;
 }
 
-int ada_lane_file_close(struct ada_lane *lane, const struct ada_lane_options *options)
+static void tell_closed(const struct ada_lane *lane, const struct ada_lane_options *options, bool last)
 {
+	uint32_t segment = (uint32_t)lane->segments.count - 1;
+	const struct ada_bound_segment closed = { .end_ns = lane->last_ns,
+						  .bytes = lane->packed ? ada_packed_lane_bytes(lane->packed) : 0,
+						  .provider = options->provider,
+						  .thread = lane->id,
+						  .segment = segment,
+						  .last = last };
+
+	if (lane->segments.items[segment])
+		ada_bound_closed(options->bound, &closed);
+}
+
+int ada_lane_file_close(struct ada_lane *lane, const struct ada_lane_options *options, bool last)
+{
+	bool open = ada_lane_file_is_open(lane);
 	int status = 0;
 
 	if (lane->writer) {
@@ -176,12 +192,14 @@ int ada_lane_file_close(struct ada_lane *lane, const struct ada_lane_options *op
 		return status; /* the file is as it was */
 	lane->writer = NULL;
 	lane->unflushed = false;
+	if (open && !status)
+		tell_closed(lane, options, last);
 	return status;
 }
 
-static int roll(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
+int ada_lane_file_roll(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
 {
-	int status = ada_lane_file_close(lane, options);
+	int status = ada_lane_file_close(lane, options, false);
 
 	return status ? ada_lane_told(status, lane, directory, error) : open_segment(lane, options, directory, error);
 }
@@ -191,6 +209,13 @@ static bool is_too_much(const struct ada_lane *lane, const struct ada_lane_optio
 {
 	return lane->writer && options->packers && options->pack == ADA_PACK_AUTO && ada_sink_holds_up(options->patient) &&
 	       lane->segments.items[lane->segments.count - 1] >= SLOW_EVENTS;
+}
+
+/* The share of the limit that one segment may have. */
+static bool is_over(const struct ada_lane *lane, const struct ada_lane_options *options)
+{
+	return options->bound && ada_packed_lane_is_open(lane->packed) &&
+	       ada_packed_lane_bytes(lane->packed) >= ada_bound_segment_bytes(options->bound);
 }
 
 static int reserve(struct ada_lane *lane, size_t count, struct ada_event **events, size_t *room)
@@ -204,15 +229,15 @@ int ada_lane_file_reserve(struct ada_lane *lane, const struct ada_lane_options *
 {
 	int status = ada_lane_file_wake(lane, options, directory, error);
 
-	if (!status && is_too_much(lane, options))
-		status = roll(lane, options, directory, error);
+	if (!status && (is_too_much(lane, options) || is_over(lane, options)))
+		status = ada_lane_file_roll(lane, options, directory, error);
 	else if (!status && !ada_lane_file_is_open(lane))
 		status = open_segment(lane, options, directory, error);
 	if (status)
 		return status;
 	status = reserve(lane, count, events, room);
 	if (status == -ATF_ERROR_FULL) {
-		status = roll(lane, options, directory, error);
+		status = ada_lane_file_roll(lane, options, directory, error);
 		if (status)
 			return status;
 		status = reserve(lane, count, events, room);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "atf/ground/ground.h"
+#include "recorder/bound/bound.h"
 #include "recorder/index/arena.h"
 #include "recorder/index/packers.h"
 
@@ -18,6 +19,7 @@ struct ada_packed_lane {
 	/* The worker's while jobs are pending */
 	struct atf_pack_lane calls;
 	struct atf_pack_writer *writer; /* NULL: no segment is open */
+	uint64_t written, coded;	/* events and bytes of its blocks (atomic) */
 	/* The main thread's */
 	int fd;
 	bool ending, named;	    /* its end is on its way; with a header that names the detail file */
@@ -55,8 +57,13 @@ int ada_packed_lane_work(struct atf_packer *packer, const struct ada_packed_job 
 	status = atf_pack_encode(packer, &packed->calls, job->run.events, job->count, pressed ? ATF_PACK_RAW : ATF_PACK_ZSTD, &block);
 	if (!status)
 		status = atf_pack_writer_add(packed->writer, &block, job->run.events, job->count, job->what == ADA_PACKED_TAIL);
-	if (!status && job->what == ADA_PACKED_BLOCK)
+	if (!status)
+		ada_bound_wrote(packed->options.bound, block.length);
+	if (!status && job->what == ADA_PACKED_BLOCK) {
 		atf_pack_accept(&packed->calls);
+		__atomic_store_n(&packed->coded, atf_pack_writer_bytes(packed->writer), __ATOMIC_RELAXED);
+		__atomic_store_n(&packed->written, packed->written + job->count, __ATOMIC_RELAXED);
+	}
 	return status_of(status);
 }
 
@@ -231,7 +238,7 @@ int ada_packed_lane_begin(struct ada_packed_lane *packed, const struct ada_packe
 	packed->calls.thread_id = begin->thread_id;
 	atf_pack_lane_segment(&packed->calls);
 	packed->max_events = begin->max_events && begin->max_events < UINT32_MAX ? begin->max_events : UINT32_MAX;
-	packed->count = 0;
+	packed->count = packed->written = packed->coded = 0;
 	packed->before = begin->events;
 	packed->note = begin->note;
 	packed->segment = begin->segment;
@@ -242,6 +249,13 @@ int ada_packed_lane_begin(struct ada_packed_lane *packed, const struct ada_packe
 bool ada_packed_lane_is_open(const struct ada_packed_lane *packed)
 {
 	return packed && packed->writer;
+}
+
+uint64_t ada_packed_lane_bytes(const struct ada_packed_lane *packed)
+{
+	uint64_t coded = __atomic_load_n(&packed->coded, __ATOMIC_RELAXED), written = __atomic_load_n(&packed->written, __ATOMIC_RELAXED);
+
+	return written ? (uint64_t)((double)coded / (double)written * (double)packed->count) : packed->count;
 }
 
 int ada_packed_lane_reserve(struct ada_packed_lane *packed, size_t count, struct ada_event **events, size_t *room)

@@ -19,6 +19,7 @@ struct ada_packed_options {
 	struct ada_packers *packers;
 	struct ada_arena_writer *arena; /* NULL: runs lie in the heap */
 	struct atf_sink *sink;		/* opens and closes the files */
+	struct ada_bound *bound;	/* is told of what is written; NULL: nobody asks */
 	uint32_t number;		/* of the thread */
 };
 int ada_packed_lane_open(struct ada_packed_lane **packed, const struct ada_packed_options *options); /* 0 or -ENOMEM */
@@ -34,7 +35,8 @@ struct ada_packed_begin {
 	uint64_t events;	/* that the thread had before */
 };
 int ada_packed_lane_begin(struct ada_packed_lane *packed, const struct ada_packed_begin *begin);
-bool ada_packed_lane_is_open(const struct ada_packed_lane *packed); /* NULL: it isn't */
+bool ada_packed_lane_is_open(const struct ada_packed_lane *packed);   /* NULL: it isn't */
+uint64_t ada_packed_lane_bytes(const struct ada_packed_lane *packed); /* of the file, about: with what is on its way */
 int ada_packed_lane_reserve(struct ada_packed_lane *packed, size_t count, struct ada_event **events, size_t *room);
 void ada_packed_lane_commit(struct ada_packed_lane *packed, size_t count);
 void ada_packed_lane_submit(struct ada_packed_lane *packed); /* behind each note; NULL is fine */

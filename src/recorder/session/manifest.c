@@ -46,7 +46,7 @@ static json_object *thread_of(const struct ada_provider *provider, uint32_t id)
 	json_object_object_add(object, "name", ada_json_text_of(thread->name, strnlen(thread->name, sizeof thread->name)));
 	snprintf(text, sizeof text, "thread_%u", id);
 	json_object_object_add(object, "directory", json_object_new_string(text));
-	for (size_t i = 0; i < lane->segments.count; i++) {
+	for (size_t i = lane->first_segment; i < lane->segments.count; i++) {
 		json_object *segment = json_object_new_object();
 		bool packed = ada_lane_is_packed(lane, i);
 
@@ -61,6 +61,10 @@ static json_object *thread_of(const struct ada_provider *provider, uint32_t id)
 		json_object_array_add(segments, segment);
 	}
 	json_object_object_add(object, "segments", segments);
+	if (lane->first_segment) {
+		ada_json_count(object, "firstSegment", lane->first_segment);
+		ada_json_count(object, "aged", lane->aged);
+	}
 	json_object_object_add(object, "detail", ada_manifest_thread_detail(provider, id, lane->segments.count));
 	ada_json_count(object, "events", lane->events);
 	ada_json_count(object, "lost", lane->lost);
@@ -176,12 +180,13 @@ static void add_modules(json_object *manifest, struct ada_provider *provider)
 
 static void add_lanes(json_object *manifest, const struct ada_provider *provider)
 {
-	uint64_t overwritten = 0, gaps = 0, full = 0, memory = 0;
+	uint64_t overwritten = 0, gaps = 0, full = 0, memory = 0, aged = 0;
 	json_object *threads = json_object_new_array(), *index = json_object_new_object();
 
 	for (size_t i = 0; i < provider->drain.lanes.count; i++) {
 		overwritten += provider->drain.lanes.items[i].overwritten;
 		gaps += provider->drain.lanes.items[i].gaps;
+		aged += provider->drain.lanes.items[i].aged;
 	}
 	for (uint32_t id = 0; id < provider->thread_count; id++) {
 		json_object_array_add(threads, thread_of(provider, id));
@@ -196,6 +201,8 @@ static void add_lanes(json_object *manifest, const struct ada_provider *provider
 	ada_json_count(index, "lost_memory_limit", memory);
 	ada_json_count(index, "overwritten", overwritten);
 	ada_json_count(index, "gaps", gaps);
+	if (aged)
+		ada_json_count(index, "aged", aged);
 	json_object_object_add(manifest, "index_lane", index);
 	json_object_object_add(manifest, "detail_lane", ada_manifest_detail_lane(provider));
 	json_object_object_add(manifest, "marking_policy", ada_manifest_policy(provider));

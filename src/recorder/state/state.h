@@ -6,6 +6,7 @@
  *   late            one a late patch: holds the process by ptrace, and ends with it
  *   grower          allocates shared memory ahead of use
  *   stock           makes segments ahead of processes (process/stock.h)
+ *   ada-bound       measures the session, and lets its oldest segments go (bound/bound.h)
  *   ada-pack        a few threads that encode and write what is recorded packed (index/packers.h)
  *   sched           writes when threads ran (sched/sched.h)
  *   samples         writes what the system counts of threads (sched/samples.h)
@@ -24,6 +25,7 @@
 #define ADA_RECORDER_STATE_H
 #include <pthread.h>
 #include "base/directory.h"
+#include "recorder/bound/bound.h"
 #include "recorder/files/place.h"
 #include "recorder/files/scribe.h"
 #include "recorder/host/options.h"
@@ -114,6 +116,7 @@ struct ada_provider {
 	bool stop_as_asked;
 	struct ada_paper manifest;
 	uint64_t manifest_ns;	 /* when it was last put together */
+	uint64_t aged_ns;	 /* up to here segments have gone, and detail with them; 0: none have */
 	uint32_t policy_version; /* that the main thread has looked at */
 	uint32_t names_next;	 /* thread whose name is looked at next: main thread's (names.h) */
 	/* Copied from the segment before it is unmapped, so that the manifest can be built at any time */
@@ -151,6 +154,7 @@ struct ada_recorder {
 	uint32_t ticks_a_wait; /* ADA_WAIT_NS by that clock, as it began */
 	struct ada_sink *sink;
 	struct ada_packers *packers;
+	struct ada_bound *bound; /* NULL: the session may be of any size and age */
 	struct ada_scribe *scribe;
 	struct ada_paper session_paper;
 	struct ada_lane_options lane_options;
@@ -183,6 +187,8 @@ struct ada_recorder {
 	uint64_t pool_bytes, pool_count;
 	/* What the machine leaves to the pools, and when the grower saw that the recorder's control groups have no limit (atomic) */
 	uint64_t machine_room, unlimited_ns;
+	int fold_told;	 /* -errno of a segment that could not be folded, as stderr was told; 0: none */
+	bool bound_told; /* stderr was told that the limit can't be kept */
 	int disk_told;	 /* -errno of the disk's trouble that stderr was told of; 0: that there is none */
 	int lane_files;	 /* files of lanes leave descriptors from this number on to all else */
 	bool main_heard; /* the spawned program's agent said HELLO */

@@ -1,0 +1,381 @@
+#include "recorder/bound/bound.h"
+#include <errno.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "atf/pack/packed.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+#define PARTS 16u /* of the limit, that the open segments of all threads may have together */
+#define SPARE 8u  /* of the limit, one that folding begins before it is reached */
+#define SEGMENT_MIN (64u << 10)
+#define SEGMENT_NS_MIN 1000000000ull
+#define MEASURE_NS 100000000ull
+#define MEASURE_COST 20 /* at most a twentieth of the time goes into measuring */
+#define RETRY_NS 1000000000ull
+#define JOBS 16u
+#define TOGETHER 4u /* segments of a thread that go in one step, where they are the oldest */
+
+struct ada_bound {
+	struct ada_bound_options options;
+	char root[PATH_MAX];
+	/* Main thread's */
+	ADA_ARRAY(struct ada_bound_segment) segments; /* by end */
+	uint64_t share;				      /* bytes of a segment */
+	uint64_t gone;				      /* segments */
+	uint64_t retry_ns;			      /* when a job that failed may come again */
+	bool helpless;				      /* nothing can go */
+	bool busy;				      /* jobs are on their way, or what came of them isn't taken yet */
+	uint64_t leaving, listed;		      /* bytes of their segments, and of the others that are closed */
+	size_t job_count, taken;
+	struct ada_bound_job jobs[JOBS]; /* the thread's while `given` */
+	/* What the lock guards */
+	pthread_mutex_t lock;
+	pthread_cond_t news, done;
+	pthread_t thread;
+	bool given, quit;
+	/* Atomic: as measured, and what was written until then and until now */
+	uint64_t bytes, written_then, written;
+};
+
+/* --- the thread ---------------------------------------------------------------------------------------------------------- */
+
+static uint64_t walked; /* nftw hands nothing through; one thread measures */
+
+static int add_size(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	walked += type == FTW_F ? (uint64_t)status->st_blocks * 512 : 0;
+	return 0;
+}
+
+static uint64_t measure(struct ada_bound *bound)
+{
+	uint64_t start_ns = ada_clock_boottime_ns(), written = __atomic_load_n(&bound->written, __ATOMIC_RELAXED);
+
+	walked = 0;
+	nftw(bound->root, add_size, 16, FTW_PHYS);
+	__atomic_store_n(&bound->written_then, written, __ATOMIC_RELAXED);
+	__atomic_store_n(&bound->bytes, walked, __ATOMIC_RELAXED);
+	return ada_clock_boottime_ns() - start_ns;
+}
+
+/* A thread has a segment always: one without events, where all of its have gone. */
+static int make_empty(const struct ada_bound_job *job)
+{
+	struct atf_pack_writer *writer;
+	char path[PATH_MAX];
+	int status;
+
+	if (atf_packed_path(path, sizeof path, job->directory, job->border))
+		return -ENAMETOOLONG;
+	unlink(path); /* of a try that failed */
+	status = atf_pack_writer_open(&writer, path, job->tid, ATF_ARCH_X86_64);
+	status = status ? status : atf_pack_writer_close(writer, 0);
+	return status == -ATF_ERROR_SYSTEM ? -errno : status ? -ENOMEM : 0;
+}
+
+static void remove_files(const struct ada_bound_job *job)
+{
+	char path[PATH_MAX];
+
+	for (uint32_t i = job->segment.segment; i < job->border; i++) {
+		if (!atf_detail_path(path, sizeof path, job->directory, i))
+			unlink(path);
+		if (!atf_index_find(path, sizeof path, job->directory, i))
+			unlink(path);
+	}
+}
+
+static void job_do(const struct ada_bound *bound, struct ada_bound_job *job)
+{
+	job->status = job->last ? make_empty(job) : 0;
+	if (job->status)
+		ada_error_system(&job->error, -job->status, "%s", job->directory);
+	else
+		job->status = bound->options.fold(job->directory, job->border, &job->folded, &job->error);
+	if (!job->status)
+		remove_files(job);
+}
+
+static void wait_until(struct ada_bound *bound, uint64_t due_ns)
+{
+	uint64_t now = ada_clock_boottime_ns(), pause = due_ns > now ? due_ns - now : 0;
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	pause += (uint64_t)until.tv_nsec;
+	until.tv_sec += (time_t)(pause / 1000000000);
+	until.tv_nsec = (long)(pause % 1000000000);
+	pthread_cond_timedwait(&bound->news, &bound->lock, &until);
+}
+
+static void *bound_run(void *argument)
+{
+	struct ada_bound *bound = argument;
+	uint64_t due_ns = 0;
+
+	pthread_setname_np(pthread_self(), "ada-bound");
+	pthread_mutex_lock(&bound->lock);
+	while (!bound->quit || bound->given) {
+		bool given = bound->given, due = given || ada_clock_boottime_ns() >= due_ns;
+
+		if (!due) {
+			wait_until(bound, due_ns);
+			continue;
+		}
+		pthread_mutex_unlock(&bound->lock);
+		for (size_t i = 0; given && i < bound->job_count; i++)
+			job_do(bound, &bound->jobs[i]);
+		due_ns = measure(bound) * MEASURE_COST;
+		due_ns = ada_clock_boottime_ns() + (due_ns > MEASURE_NS ? due_ns : MEASURE_NS);
+		pthread_mutex_lock(&bound->lock);
+		if (given)
+			bound->given = false;
+		pthread_cond_signal(&bound->done);
+	}
+	pthread_mutex_unlock(&bound->lock);
+	return NULL;
+}
+
+/* --- the main thread ----------------------------------------------------------------------------------------------------- */
+
+int ada_bound_open(struct ada_bound **result, const struct ada_bound_options *options)
+{
+	struct ada_bound *bound = calloc(1, sizeof *bound);
+	pthread_condattr_t monotonic;
+	int status;
+
+	*result = NULL;
+	if (!bound)
+		return -ENOMEM;
+	bound->options = *options;
+	status = ada_path(bound->root, "%s/.", options->session); /* whose path may be a link */
+	ada_bound_share(bound, 1);
+	pthread_mutex_init(&bound->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&bound->news, &monotonic);
+	pthread_cond_init(&bound->done, NULL);
+	pthread_condattr_destroy(&monotonic);
+	status = status ? status : -pthread_create(&bound->thread, NULL, bound_run, bound);
+	if (status)
+		free(bound);
+	else
+		*result = bound;
+	return status;
+}
+
+void ada_bound_close(struct ada_bound *bound)
+{
+	if (!bound)
+		return;
+	pthread_mutex_lock(&bound->lock);
+	bound->quit = true;
+	pthread_cond_signal(&bound->news);
+	pthread_mutex_unlock(&bound->lock);
+	pthread_join(bound->thread, NULL);
+	pthread_cond_destroy(&bound->news);
+	pthread_cond_destroy(&bound->done);
+	pthread_mutex_destroy(&bound->lock);
+	ada_array_free(&bound->segments);
+	free(bound);
+}
+
+/* Those of a thread stay in order, for their ends never fall. Without memory the segment stays on the disk. */
+void ada_bound_closed(struct ada_bound *bound, const struct ada_bound_segment *segment)
+{
+	size_t at;
+
+	if (!bound || ada_array_reserve(&bound->segments, 1))
+		return;
+	at = bound->segments.count++;
+	for (; at && bound->segments.items[at - 1].end_ns > segment->end_ns; at--)
+		bound->segments.items[at] = bound->segments.items[at - 1];
+	bound->segments.items[at] = *segment;
+	bound->listed += segment->bytes;
+	bound->helpless = false;
+}
+
+void ada_bound_share(struct ada_bound *bound, size_t threads)
+{
+	uint64_t share;
+
+	if (!bound)
+		return;
+	share = bound->options.disk_limit ? bound->options.disk_limit / (PARTS * (threads ? threads : 1)) : UINT64_MAX;
+	share = share > SEGMENT_MIN ? share : SEGMENT_MIN;
+	bound->share = bound->options.segment_bytes && share > bound->options.segment_bytes ? bound->options.segment_bytes : share;
+}
+
+uint64_t ada_bound_segment_bytes(const struct ada_bound *bound)
+{
+	return bound ? bound->share : UINT64_MAX;
+}
+
+uint64_t ada_bound_segment_ns(const struct ada_bound *bound)
+{
+	uint64_t part = bound && bound->options.max_age_ns ? bound->options.max_age_ns / PARTS : UINT64_MAX;
+
+	return part > SEGMENT_NS_MIN ? part : SEGMENT_NS_MIN;
+}
+
+static uint64_t bytes_now(const struct ada_bound *bound)
+{
+	uint64_t then = __atomic_load_n(&bound->written_then, __ATOMIC_RELAXED), now = __atomic_load_n(&bound->written, __ATOMIC_RELAXED);
+
+	return __atomic_load_n(&bound->bytes, __ATOMIC_RELAXED) + (now > then ? now - then : 0);
+}
+
+void ada_bound_wrote(struct ada_bound *bound, uint64_t bytes)
+{
+	if (bound)
+		__atomic_add_fetch(&bound->written, bytes, __ATOMIC_RELAXED);
+}
+
+/* Also once so many bytes have gone. */
+static bool is_too_much(const struct ada_bound *bound, uint64_t go)
+{
+	uint64_t limit = bound->options.disk_limit;
+
+	return limit && bytes_now(bound) > limit - limit / SPARE + go;
+}
+
+static bool is_too_old(const struct ada_bound *bound, const struct ada_bound_segment *segment, uint64_t now_ns)
+{
+	return bound->options.max_age_ns && segment->end_ns + bound->options.max_age_ns < now_ns;
+}
+
+const struct ada_bound_segment *ada_bound_next(const struct ada_bound *bound, uint64_t now_ns)
+{
+	const struct ada_bound_segment *first = bound && bound->segments.count ? bound->segments.items : NULL;
+
+	if (!first || bound->busy || bound->job_count == JOBS || now_ns < bound->retry_ns)
+		return NULL;
+	return is_too_much(bound, bound->leaving) || is_too_old(bound, first, now_ns) ? first : NULL;
+}
+
+/* The segment behind those that the job has. */
+static bool is_next(const struct ada_bound_segment *segment, const struct ada_bound_job *job)
+{
+	return segment->provider == job->segment.provider && segment->thread == job->segment.thread && segment->segment == job->border;
+}
+
+const struct ada_bound_job *ada_bound_go(struct ada_bound *bound, const char *directory, uint32_t tid)
+{
+	struct ada_bound_segment *segments = bound->segments.items;
+	struct ada_bound_job *job = &bound->jobs[bound->job_count++];
+	size_t count = 0;
+
+	*job = (struct ada_bound_job){ .segment = segments[0], .border = segments[0].segment, .tid = tid };
+	memcpy(job->directory, directory, strlen(directory) + 1);
+	for (; count < bound->segments.count && is_next(&segments[count], job) && count < TOGETHER; count++) {
+		if (count && !is_too_much(bound, bound->leaving))
+			break;
+		job->border++;
+		job->last = segments[count].last;
+		bound->leaving += segments[count].bytes;
+		bound->listed -= segments[count].bytes;
+	}
+	bound->segments.count -= count;
+	memmove(segments, segments + count, bound->segments.count * sizeof *segments);
+	return job;
+}
+
+void ada_bound_send(struct ada_bound *bound)
+{
+	if (bound->busy || !bound->job_count)
+		return;
+	bound->busy = true;
+	pthread_mutex_lock(&bound->lock);
+	bound->given = true;
+	pthread_cond_signal(&bound->news);
+	pthread_mutex_unlock(&bound->lock);
+}
+
+/* Its segments, of about the same size, are the first to go once more. */
+static void come_again(struct ada_bound *bound, const struct ada_bound_job *job)
+{
+	struct ada_bound_segment again = job->segment;
+
+	bound->retry_ns = ada_clock_boottime_ns() + RETRY_NS;
+	for (; again.segment < job->border; again.segment++) {
+		again.last = job->last && again.segment + 1 == job->border;
+		ada_bound_closed(bound, &again);
+	}
+}
+
+const struct ada_bound_job *ada_bound_done(struct ada_bound *bound)
+{
+	const struct ada_bound_job *job;
+	bool given;
+
+	if (!bound || !bound->busy)
+		return NULL;
+	pthread_mutex_lock(&bound->lock);
+	given = bound->given;
+	pthread_mutex_unlock(&bound->lock);
+	if (given)
+		return NULL;
+	if (bound->taken == bound->job_count) {
+		bound->busy = false;
+		bound->taken = bound->job_count = bound->leaving = 0;
+		return NULL;
+	}
+	job = &bound->jobs[bound->taken++];
+	if (job->status)
+		come_again(bound, job);
+	else
+		bound->gone += job->border - job->segment.segment;
+	return job;
+}
+
+void ada_bound_wait(struct ada_bound *bound)
+{
+	if (!bound)
+		return;
+	pthread_mutex_lock(&bound->lock);
+	while (bound->given)
+		pthread_cond_wait(&bound->done, &bound->lock);
+	pthread_mutex_unlock(&bound->lock);
+}
+
+bool ada_bound_is_short(const struct ada_bound *bound)
+{
+	return bound && is_too_much(bound, bound->leaving + bound->listed);
+}
+
+void ada_bound_looked(struct ada_bound *bound)
+{
+	bound->helpless = ada_bound_is_short(bound) && !bound->busy && !bound->segments.count;
+}
+
+bool ada_bound_is_helpless(const struct ada_bound *bound)
+{
+	return bound && bound->helpless;
+}
+
+bool ada_bound_is_near(const struct ada_bound *bound)
+{
+	return bound && !bound->helpless && is_too_much(bound, 0);
+}
+
+bool ada_bound_is_full(const struct ada_bound *bound, uint64_t coming)
+{
+	return ada_bound_is_near(bound) && bytes_now(bound) + coming >= bound->options.disk_limit;
+}
+
+struct ada_bound_state ada_bound_state(const struct ada_bound *bound)
+{
+	if (!bound)
+		return (struct ada_bound_state){ 0 };
+	return (struct ada_bound_state){ .disk_limit = bound->options.disk_limit,
+					 .max_age_ns = bound->options.max_age_ns,
+					 .bytes = bytes_now(bound),
+					 .segments = bound->gone };
+}

@@ -1,0 +1,213 @@
+"""`ada trace --disk-limit` and `--max-age`: a recording of any length stays as large, or as young, as asked. The oldest segments go while it is
+recorded, and nothing is lost: the books are exact, and sums by function are those of all calls, whoever looks, or is killed, meanwhile."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+from books import DEPTH, OPTIONS, books_of, check_books, own_books, own_counts, wait_for_counts
+from harness import Session
+from live import Live
+
+MIB = 1 << 20
+LIMIT = 4 * MIB
+BLOCK = 64 << 10        # what a thread's next block takes at most, with the file system's rounding
+
+
+def size(output):
+    """What the sessions take on the disk; files may go meanwhile."""
+    total = 0
+    for directory, _, names in os.walk(output):
+        for name in names:
+            try:
+                total += os.lstat(pathlib.Path(directory) / name).st_blocks * 512
+            except FileNotFoundError:
+                pass
+    return total
+
+
+class Watch(threading.Thread):
+    """How large it ever was."""
+
+    def __init__(self, output):
+        super().__init__()
+        self.output, self.largest, self.over = output, 0, False
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *unused):
+        self.over = True
+        self.join()
+
+    def run(self):
+        while not self.over:
+            self.largest = max(self.largest, size(self.output))
+            time.sleep(0.005)
+
+
+def calls_of(ada, session, *words):
+    """Calls that the report counts of the program's functions, and what it says of how complete it is."""
+    result = ada("report", "--format=json", *words, session)
+    assert result.status == 0, result.stderr.decode()
+    answer = json.loads(result.stdout)
+    return sum(row["calls"] for row in answer["rows"] if row["function"].startswith("counted_")), answer["completeness"]
+
+
+def own_calls(book):
+    """Calls that the program counted."""
+    data = book.read_bytes()
+    return sum(int.from_bytes(data[at + 8:at + 16], "little") for at in range(0, len(data), 32))
+
+
+def test_a_limit_is_kept(ada, record, tmp_path):
+    output = tmp_path / "out"
+    with Watch(output) as watch:
+        _, book = record(4, 600000, 1, f"--disk-limit={LIMIT}", "--on-full=block", "--detail=off", output=output)
+    assert watch.largest <= LIMIT + 4 * BLOCK and size(output) <= LIMIT
+    lane, manifest = check_books(ada, output, book, aged=True)
+    assert lane["lost"] == 0 and lane["aged"] > lane["event_count"] // 5
+    calls, completeness = calls_of(ada, Session(output).path)
+    assert calls == own_calls(book)
+    assert completeness["aged"] == lane["aged"] and not completeness["complete"]
+    for thread in manifest["threads"]:
+        assert all(segment["packed"] for segment in thread["segments"])
+
+
+def test_threads_that_have_ended(ada, record, tmp_path):
+    """Also their last segments go; what they added up to stays."""
+    output = tmp_path / "out"
+    _, book = record(2, 40000, 20, "--disk-limit=3M", "--on-full=block", "--detail=off", output=output)
+    assert size(output) <= 3 * MIB
+    lane, manifest = check_books(ada, output, book, aged=True)
+    gone = [thread for thread in manifest["threads"] if thread.get("aged", 0) == thread["events"] and thread["events"]]
+    assert len(gone) > 4 and all(len(thread["segments"]) == 1 and not thread["segments"][0]["events"] for thread in gone)
+    assert calls_of(ada, Session(output).path)[0] == own_calls(book)
+
+
+@pytest.fixture
+def live(ada, program, tmp_path):
+    """live(OPTION...): the program, which goes on until it is killed."""
+    running = []
+
+    def start(*options, threads=4):
+        running.append(Live(ada, tmp_path / "out", [program, tmp_path / "book", threads, 0, 1], *OPTIONS, "--on-full=block", *options))
+        return running[-1], tmp_path / "book"
+    yield start
+    for one in running:
+        one.close()
+
+
+def end(one):
+    """Kills the program: ada ends in order."""
+    os.kill(int(next(one.session.glob("pid_*")).name.split("_")[1]), signal.SIGKILL)
+    one.process.communicate(timeout=60)
+
+
+def test_many_threads(ada, live, rounds):
+    """Each may have a block more. They make more events than two processors can pack: some are dropped, and counted."""
+    threads, limit = rounds(256, 16), rounds(256, 6) * MIB
+    one, book = live(f"--disk-limit={limit}", "--detail=off", "--on-full=drop", threads=threads)
+    with Watch(one.output) as watch:
+        until(lambda: bound(one)["segments"] > 2 * threads, rounds(1800, 120))
+        end(one)
+    assert watch.largest <= limit + threads * BLOCK
+    check_books(ada, one.output, book, slack=DEPTH, aged=True)
+
+
+def until(condition, seconds=60):
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit, "it doesn't come"
+        time.sleep(0.01)
+
+
+def bound(one):
+    return one.request("status")["bound"]
+
+
+def aged(one):
+    return bound(one)["aged"]
+
+
+def test_who_reads_meanwhile(ada, live):
+    """Segments vanish under them."""
+    one, _ = live(f"--disk-limit={LIMIT}", "--detail=off")
+    until(lambda: aged(one))
+    before = 0
+    for _ in range(6):
+        calls, completeness = calls_of(ada, one.session)
+        assert calls > before and completeness["aged"] > 0
+        before = calls
+        result = ada("query", "--format=json", one.session, "SELECT SUM(calls) AS calls FROM fn_stats()")
+        assert result.status == 0 and json.loads(result.stdout)["rows"][0]["calls"] >= calls, result.stderr.decode()
+        for words in ("dump", "--limit=3"), ("info",), ("top", "--once"), ("status",):
+            result = ada(*words, one.session)
+            assert result.status == 0, (words, result.stderr.decode())
+    assert b"on the disk: " in result.stdout and b" of 4.00 MiB; " in result.stdout
+    end(one)
+
+
+def test_age(ada, live):
+    """What is older goes, also of threads that have nothing more to write."""
+    one, book = live("--max-age=2s", "--detail=off")
+    until(lambda: aged(one))
+    end(one)
+    check_books(ada, one.output, book, slack=DEPTH, aged=True)
+    result = ada("query", "--format=json", one.session, "SELECT MIN(timestamp_ns) AS first, MAX(timestamp_ns) AS last FROM events")
+    row = json.loads(result.stdout)["rows"][0]
+    # A segment lasts a second, and stays until its last event is old enough.
+    start = json.loads((one.session / "session.json").read_text())["startNs"]
+    assert row["first"] - start > 5e8 and row["last"] - row["first"] > 1.5e9
+    assert abs(calls_of(ada, one.session)[0] - own_calls(book)) <= 4
+
+
+def test_windows_go_with_the_index(ada, live):
+    """What is left of detail is sound; a window that has gone is named still."""
+    one, _ = live(f"--disk-limit={LIMIT}", "--trigger=symbol=counted_jumper@every=1000,pre=10ev,post=10ev")
+    until(lambda: aged(one))
+    early = ada("windows", "--format=json", one.session)
+    now = aged(one)
+    until(lambda: aged(one) > 2 * now)
+    end(one)
+    books_of(ada, Session(one.output), aged=True)
+    rows = json.loads(ada("windows", "--format=json", one.session).stdout)["rows"]
+    assert len(rows) > len(json.loads(early.stdout)["rows"]) > 0
+    for words in ("narrate", "--all"), ("dump", "--window=0"), ("dump", "--detail", f"--window={rows[-1]['window']}"):
+        result = ada(*words, one.session)
+        assert result.status == 0, (words, result.stderr.decode())
+    assert b"counted_jumper" in result.stdout
+
+
+@pytest.mark.parametrize("moment", range(4))
+def test_killed(ada, live, moment):
+    """The recorder dies as segments go: each event counts once, in totals, files or memory."""
+    one, book = live(f"--disk-limit={LIMIT}", "--detail=off")
+    until(lambda: aged(one))
+    wait_for_counts(book, sum(own_counts(book)) + 100000 * moment)
+    os.kill(int(next(one.session.glob("pid_*")).name.split("_")[1]), signal.SIGKILL)
+    one.process.kill()
+    one.process.communicate(timeout=60)
+    until(lambda: json.loads((one.session / "session.json").read_text())["finalized"])
+    assert ada("recover", one.session).status == 0
+    lane, manifest = check_books(ada, one.output, book, slack=2, aged=True)
+    assert lane["aged"] > 0 and manifest["recovered"]["by"] == "keeper"
+    assert not list(one.session.rglob("*.tmp"))
+    for thread in manifest["threads"]:
+        there = sorted(path.name for path in (one.session.glob(f"pid_*/{thread['directory']}/index*")))
+        assert there == sorted(segment["file"] for segment in thread["segments"])
+
+
+@pytest.mark.parametrize("words,error", [
+    (("--disk-limit=1K",), b"--disk-limit=1K: must be between 1.00 MiB and"), (("--max-age=1ms",), b"--max-age=1ms: must be 1s at least"),
+    (("--max-age=5",), b"--max-age: "), (("--disk-limit=1G", "--pack=never"), b"--disk-limit needs packed files"),
+    (("--max-age=1h", "--index-mode=circular"), b"--max-age needs --index-mode=streaming")])
+def test_refused(ada, words, error):
+    result = subprocess.run([ada.path, "trace", *words, "true"], capture_output=True)
+    assert result.returncode == 125 and error in result.stderr and result.stderr.count(b"\n") == 1
