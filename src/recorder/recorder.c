@@ -253,12 +253,17 @@ static void open_sched(void *context, pid_t pid)
 	struct ada_recorder *recorder = context;
 	char path[PATH_MAX];
 
-	if (recorder->options->sched && recorder->bound)
+	if (!recorder->options->sched)
+		return;
+	if (recorder->bound) {
 		ada_error_set(&recorder->no_sched, ENOTSUP,
-			      "sched.atf can't let its oldest records go, as --disk-limit and --max-age want");
-	else if (recorder->options->sched && !ada_path(path, "%s/sched.atf", recorder->session.root))
+			      "sched.atf and samples.atf can't let their oldest records go, as --disk-limit and --max-age want");
+		recorder->no_samples = recorder->no_sched;
+		return;
+	}
+	if (!ada_path(path, "%s/sched.atf", recorder->session.root))
 		ada_sched_open(&recorder->sched, pid, path, &recorder->no_sched);
-	if (recorder->options->sched && !ada_path(path, "%s/samples.atf", recorder->session.root))
+	if (!ada_path(path, "%s/samples.atf", recorder->session.root))
 		ada_samples_open(&recorder->samples, path, &(struct ada_samples_source){ recorder, running_processes },
 				 &recorder->no_samples);
 }
@@ -317,7 +322,8 @@ static int launch(struct ada_loop *loop, struct ada_error *error)
 	if (pid < 0)
 		return pid;
 	if (*recorder->no_sched.text && !recorder->options->quiet)
-		ada_say("ada: no facts of the scheduler will be recorded but samples: %s\n", recorder->no_sched.text);
+		ada_say("ada: no facts of the scheduler will be recorded%s: %s\n", recorder->samples ? " but samples" : "",
+			recorder->no_sched.text);
 	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PRIORITY); /* this thread; the child has gone on without */
 	recorder->main_pidfd = pidfd_open(pid, 0);
 	return 0;
