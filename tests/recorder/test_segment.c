@@ -175,9 +175,12 @@ static void small_chunks_bring_no_growth(void **state)
 	while (ada_segment_grow(&segment))
 		;
 	assert_int_equal(segment.chunks_ready, ready);
+	assert_int_equal(segment.sealed, 0);
+	memset(segment.free_map, 0, 2048 / 8); /* all taken */
 	ada_ring_put(&segment.ring, 1);
 	ada_segment_grow(&segment);
 	assert_true(segment.chunks_ready > ready);
+	assert_int_equal(segment.sealed, 1);
 	segment.shm->sealed_head = 5; /* a hostile one */
 	ada_segment_grow(&segment);
 	segment.shm->sealed_head = UINT64_MAX;
