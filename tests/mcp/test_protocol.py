@@ -46,7 +46,7 @@ def test_tools_are_described_as_the_version_has_it(serve, traces, version):
         assert ("title" in tool) == (version >= "2025-06-18")
         assert ("annotations" in tool) == (version >= "2025-03-26")
         if "annotations" in tool:
-            assert tool["annotations"]["readOnlyHint"] is True
+            assert tool["annotations"]["readOnlyHint"] is (tool["name"] not in ("mark", "stop"))
         jsonschema.Draft202012Validator.check_schema(tool["inputSchema"])
         assert tool["inputSchema"]["additionalProperties"] is False
         assert all(p["description"] for p in tool["inputSchema"]["properties"].values())

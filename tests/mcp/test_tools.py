@@ -255,7 +255,8 @@ def test_only_what_lies_below_the_directory_is_a_session(serve, make, tmp_path, 
     assert server.call("list_sessions")["structuredContent"]["rows"] == []
 
 
-def test_the_manual_lists_the_tools(server):
+def test_the_manual_lists_the_tools(serve, traces):
+    server = serve("--allow-record", traces)
     page = (pathlib.Path(__file__).parents[2] / "docs/man/ada-mcp.1").read_text()
     for tool in server.ask("tools/list")["result"]["tools"]:
         assert tool["name"] in page, tool["name"]

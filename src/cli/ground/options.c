@@ -110,6 +110,7 @@ static const struct row table[] = {
 	  SIZE(disk_limit) },
 	{ "pack", "max-age", 0, "DURATION", "lets segments go that ended so long before the session did; their totals stay",
 	  DURATION(max_age_ns) },
+	{ "mcp", "allow-record", 0, NULL, "offer the tool record, by which the assistant runs programs", FLAG(allow_record) },
 	{ "mcp", "time-limit", 'T', "DURATION", "stop a tool that takes longer (default 60s)", DURATION(time_limit_ns) },
 
 	{ "view", "export", 0, "FILE", "write the page and its answers into this file, instead of serving it", TEXT(output) },

@@ -32,6 +32,7 @@ struct ada_options {
 	bool no_pager, json, watch, once, all, full_names, int3, list, purge;
 	const char *media_time, *host_time;
 	uint64_t time_limit_ns;
+	bool allow_record;
 	uint64_t port; /* 0: a free one */
 	bool no_browser;
 	uint64_t disk_limit, max_age_ns; /* bytes; 0: any */

@@ -30,14 +30,14 @@ static json_object *clean(const char *text)
 }
 
 /* Printed bytes as a string without its last newline. A NUL would end it early. */
-static char *string_of(const ada_mcp_bytes *bytes, size_t length)
+static char *string_of(const char *bytes, size_t length)
 {
 	char *text = malloc(length + 1);
 
 	if (!text)
 		return NULL;
 	if (length)
-		memcpy(text, bytes->items, length);
+		memcpy(text, bytes, length);
 	for (size_t i = 0; i < length; i++)
 		text[i] = text[i] ? text[i] : '?';
 	while (length && text[length - 1] == '\n')
@@ -59,6 +59,26 @@ static json_object *new_result(json_object *text, bool failed)
 json_object *ada_mcp_call_failure(const char *text)
 {
 	return new_result(clean(text), true);
+}
+
+json_object *ada_mcp_call_object(json_object *object, enum ada_mcp_version version)
+{
+	json_object *result = new_result(json_object_new_string(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN)), false);
+
+	if (version >= ADA_MCP_2025_06_18)
+		json_object_object_add(result, "structuredContent", object);
+	else
+		json_object_put(object);
+	return result;
+}
+
+json_object *ada_mcp_call_text(const char *bytes, size_t length)
+{
+	char *text = string_of(bytes, length);
+	json_object *string = clean(text ? text : "");
+
+	free(text);
+	return string;
 }
 
 /* Reads JSON Lines: a row a line, and a last object about all of them. NULL: something else. */
@@ -194,7 +214,8 @@ static json_object *answer_of(const struct ada_mcp_call *call, char *text, const
 json_object *ada_mcp_call_answer(const struct ada_mcp_call *call, enum ada_mcp_version version)
 {
 	size_t length = call->printed.count < ADA_MCP_ANSWER_BYTES ? call->printed.count : ADA_MCP_ANSWER_BYTES;
-	char *text = string_of(&call->printed, length), *complaint = string_of(&call->complaint, call->complaint.count);
+	char *text = string_of(call->printed.items, length);
+	char *complaint = string_of(call->complaint.items, call->complaint.count);
 	json_object *result;
 
 	if (!text || !complaint)

@@ -52,25 +52,23 @@ void ada_mcp_call_free(struct ada_mcp_call *call)
 
 /* --- the child ---------------------------------------------------------------------------------------------------------- */
 
-static int prepare_child(pid_t parent, int output, int errors)
+int ada_mcp_child_prepare(pid_t parent, int orphaned, int output, int errors)
 {
 	sigset_t none;
 	int input;
 
 	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_PDEATHSIG, orphaned);
 	if (getppid() != parent)
 		return -1;
-	/* A crash on a hostile recording is an answer, not a file. */
-	setrlimit(RLIMIT_CORE, &(const struct rlimit){});
 	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	input = open("/dev/null", O_RDONLY);
+	input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	return input < 0 || dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(errors, STDERR_FILENO) < 0;
 }
 
-static _Noreturn void become_command(const ada_mcp_words *words)
+_Noreturn void ada_mcp_child_become(const ada_mcp_words *words)
 {
 	execv("/proc/self/exe", words->items);
 	dprintf(STDERR_FILENO, "ada mcp: can't run /proc/self/exe: %m\n");
@@ -81,8 +79,10 @@ static _Noreturn void run_child(const struct ada_mcp_call *call, const char *roo
 {
 	const char *format = ada_json_text(call->arguments, "format", "json");
 
+	/* A crash on a hostile recording is an answer, not a file. */
+	setrlimit(RLIMIT_CORE, &(const struct rlimit){});
 	if (call->tool->command)
-		become_command(words);
+		ada_mcp_child_become(words);
 	_exit(ada_mcp_sessions_print(root, ada_json_u64(call->arguments, "limit", 20),
 				     strcmp(format, "json") ? ADA_FORMAT_TEXT : ADA_FORMAT_JSON));
 }
@@ -112,7 +112,7 @@ static int spawn(struct ada_mcp_call *call, const char *root, const ada_mcp_word
 		return result;
 	call->pid = fork();
 	if (!call->pid) {
-		if (prepare_child(parent, output[1], errors[1]))
+		if (ada_mcp_child_prepare(parent, SIGKILL, output[1], errors[1]))
 			_exit(ADA_EXIT_FAILED);
 		run_child(call, root, words);
 	}
@@ -154,6 +154,11 @@ void ada_mcp_call_poll(const struct ada_mcp_call *call, struct pollfd polls[ADA_
 	polls[0] = (struct pollfd){ .fd = call->process, .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = call->output, .events = POLLIN };
 	polls[2] = (struct pollfd){ .fd = call->errors, .events = POLLIN };
+}
+
+uint64_t ada_mcp_call_due_ns(const struct ada_mcp_call *call)
+{
+	return call->pid || (call->launch && *call->launch->session) ? call->deadline_ns : UINT64_MAX;
 }
 
 /* True: it holds `most` bytes, and there may be more. */

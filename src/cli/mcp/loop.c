@@ -25,10 +25,10 @@ struct loop {
 	uint64_t end_ns; /* once the input has ended */
 	size_t sent;	 /* of the server's output */
 	int error;	 /* errno of stdout, or ENOMEM */
-	struct pollfd polls[CALLS + ADA_MCP_RUNNING_MAX * ADA_MCP_CALL_POLLS];
+	struct pollfd polls[CALLS + ADA_MCP_RUNNING_MAX * ADA_MCP_CALL_POLLS + ADA_MCP_LAUNCHES_MAX * ADA_MCP_LAUNCH_POLLS];
 };
 
-static uint64_t now_ns(void)
+uint64_t ada_mcp_now_ns(void)
 {
 	struct timespec now;
 
@@ -81,7 +81,7 @@ static int take_lines(struct loop *loop)
 static int end_input(struct loop *loop)
 {
 	loop->input_ended = true;
-	loop->end_ns = now_ns() + GRACE_NS;
+	loop->end_ns = ada_mcp_now_ns() + GRACE_NS;
 	if (!loop->line.count)
 		return 0;
 	loop->line.items[loop->line.count++] = '\n';
@@ -130,6 +130,8 @@ static size_t fill_polls(struct loop *loop)
 	polls[INPUT] = (struct pollfd){ .fd = loop->input_ended || is_full(loop) ? -1 : STDIN_FILENO, .events = POLLIN };
 	polls[OUTPUT] = (struct pollfd){ .fd = STDOUT_FILENO, .events = unsent(loop) ? POLLOUT : 0 };
 	polls[SIGNALS] = (struct pollfd){ .fd = loop->signals, .events = POLLIN };
+	for (size_t i = 0; i < loop->server->launches.count; i++, count += ADA_MCP_LAUNCH_POLLS)
+		ada_mcp_launch_poll(loop->server->launches.items[i], polls + count);
 	for (size_t i = 0; i < loop->server->calls.count && !is_full(loop); i++)
 		if (loop->server->calls.items[i]->pid) {
 			ada_mcp_call_poll(loop->server->calls.items[i], polls + count);
@@ -140,15 +142,16 @@ static size_t fill_polls(struct loop *loop)
 
 static int wait_ms(const struct loop *loop)
 {
-	uint64_t now = now_ns(), first = UINT64_MAX;
+	uint64_t now = ada_mcp_now_ns(), first = UINT64_MAX;
 
-	if (is_full(loop))
-		return -1;
-	if (loop->input_ended && now < loop->end_ns)
+	for (size_t i = 0; i < loop->server->launches.count; i++)
+		if (loop->server->launches.items[i]->phase != ADA_MCP_LAUNCH_GONE && loop->server->launches.items[i]->due_ns < first)
+			first = loop->server->launches.items[i]->due_ns;
+	if (!is_full(loop) && loop->input_ended && now < loop->end_ns)
 		first = loop->end_ns;
-	for (size_t i = 0; i < loop->server->calls.count; i++)
-		if (loop->server->calls.items[i]->pid && loop->server->calls.items[i]->deadline_ns < first)
-			first = loop->server->calls.items[i]->deadline_ns;
+	for (size_t i = 0; i < loop->server->calls.count && !is_full(loop); i++)
+		if (ada_mcp_call_due_ns(loop->server->calls.items[i]) < first)
+			first = ada_mcp_call_due_ns(loop->server->calls.items[i]);
 	if (first == UINT64_MAX)
 		return -1;
 	return first <= now ? 0 : (first - now) / 1000000 < 60000 ? (int)((first - now) / 1000000) + 1 : 60000;
@@ -158,7 +161,7 @@ static bool is_over(const struct loop *loop)
 {
 	if (loop->ending || loop->error)
 		return true;
-	return loop->input_ended && !unsent(loop) && (!loop->server->calls.count || now_ns() >= loop->end_ns);
+	return loop->input_ended && !unsent(loop) && (!loop->server->calls.count || ada_mcp_now_ns() >= loop->end_ns);
 }
 
 static int turn(struct loop *loop)
@@ -172,8 +175,9 @@ static int turn(struct loop *loop)
 		loop->ending = true;
 	if (loop->polls[INPUT].revents)
 		result = read_input(loop);
+	ada_mcp_server_tend(loop->server, ada_mcp_now_ns());
 	if (!result && !is_full(loop))
-		result = ada_mcp_server_turn(loop->server, now_ns());
+		result = ada_mcp_server_turn(loop->server, ada_mcp_now_ns());
 	/* Nobody reads any more: another way for the client to end the server. */
 	if (loop->polls[OUTPUT].revents & (POLLERR | POLLNVAL) || (unsent(loop) && loop->polls[OUTPUT].revents & POLLHUP))
 		loop->ending = true;

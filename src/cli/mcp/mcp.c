@@ -14,8 +14,8 @@ static const struct ada_usage usage = {
 	"[DIRECTORY]",
 	"Serves the sessions in DIRECTORY (default ada_traces) to a coding assistant, as tools of the Model Context Protocol on"
 	" standard input and output."
-	"\vAn assistant starts it by itself, once its configuration names the command. It only reads, only below DIRECTORY, and"
-	" ends with its input.",
+	"\vAn assistant starts it by itself, once its configuration names the command. It reads only below DIRECTORY, marks and stops"
+	" what is being recorded there, runs programs only with --allow-record, and ends with its input.",
 };
 
 /* The directory's real path. The default directory needn't be there: an assistant may start the server before the first recording. */
@@ -53,6 +53,7 @@ int ada_cmd_mcp(int argc, char **argv)
 		return result;
 	server.root = root;
 	server.limit_ns = options.time_limit_ns;
+	server.allow_record = options.allow_record;
 	result = ada_mcp_loop(&server);
 	ada_mcp_server_close(&server);
 	return result;

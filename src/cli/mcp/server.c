@@ -8,6 +8,7 @@
 
 #define CALLS_MAX 64 /* that run or wait */
 #define BATCH_MAX 64
+#define CLOSING_MS 50 /* between two looks at what is to end */
 
 int ada_mcp_server_send(struct ada_mcp_server *server, json_object *message)
 {
@@ -83,7 +84,7 @@ static json_object *list_tools(struct ada_mcp_server *server, const struct ada_m
 	if (ada_json_get(message->params, "cursor"))
 		return ada_mcp_error(message->id, ADA_MCP_BAD_PARAMS, "tools/list has one page: no such cursor");
 	result = json_object_new_object();
-	json_object_object_add(result, "tools", ada_mcp_tools(server->version));
+	json_object_object_add(result, "tools", ada_mcp_tools(server->version, server->allow_record));
 	return ada_mcp_result(message->id, result);
 }
 
@@ -111,6 +112,11 @@ static json_object *call_tool(struct ada_mcp_server *server, const struct ada_mc
 		return ada_mcp_error(message->id, ADA_MCP_BAD_PARAMS, "no tool '%.100s': tools/list has those that there are", name);
 	if (ada_mcp_tool_check(tool, arguments, &error))
 		return ada_mcp_error(message->id, ADA_MCP_BAD_PARAMS, "%s", error.text);
+	if (tool->records && !server->allow_record)
+		return ada_mcp_result(
+			message->id,
+			ada_mcp_call_failure("record runs programs, which this server may not do: it is for whoever starts it to"
+					     " allow that, by `ada mcp --allow-record`"));
 	if (find_call(server, message->id) < server->calls.count)
 		return ada_mcp_error(message->id, ADA_MCP_NO_REQUEST, "a call of that id is under way");
 	if (server->calls.count >= CALLS_MAX)
@@ -160,14 +166,81 @@ static int end_call(struct ada_mcp_server *server, size_t number, json_object *r
 	return status ? status : batch_less(server, batch);
 }
 
-/* Ends the call's process and sends no answer, as the protocol wants it. */
+/* Ends the call's process, or what it records, and sends no answer, as the protocol wants it. */
 static int cancel(struct ada_mcp_server *server, const struct ada_mcp_message *message)
 {
 	json_object *id = ada_json_get(message->params, "requestId");
 	size_t number = id ? find_call(server, id) : server->calls.count;
 
-	return number < server->calls.count ? end_call(server, number, NULL) : 0;
+	if (number >= server->calls.count)
+		return 0;
+	if (server->calls.items[number]->launch)
+		server->calls.items[number]->launch->due_ns = 0; /* as at its time limit */
+	return end_call(server, number, NULL);
 }
+
+/* --- recordings --------------------------------------------------------------------------------------------------------- */
+
+static bool is_asked_for(const struct ada_mcp_server *server, const struct ada_mcp_launch *launch)
+{
+	for (size_t i = 0; i < server->calls.count; i++)
+		if (server->calls.items[i]->launch == launch)
+			return true;
+	return false;
+}
+
+void ada_mcp_server_tend(struct ada_mcp_server *server, uint64_t now_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < server->launches.count; i++) {
+		struct ada_mcp_launch *launch = server->launches.items[i];
+
+		ada_mcp_launch_step(launch, now_ns);
+		if (launch->phase == ADA_MCP_LAUNCH_GONE && !is_asked_for(server, launch))
+			ada_mcp_launch_free(launch);
+		else
+			server->launches.items[kept++] = launch;
+	}
+	server->launches.count = kept;
+}
+
+static uint64_t seconds_from(uint64_t now_ns, json_object *arguments, const char *name, uint64_t fallback)
+{
+	return now_ns + ada_json_u64(arguments, name, fallback) * 1000000000;
+}
+
+static int start_recording(struct ada_mcp_server *server, struct ada_mcp_call *call, uint64_t now_ns, struct ada_error *error)
+{
+	ada_mcp_words words = {};
+	int status;
+
+	if (server->launches.count >= ADA_MCP_LAUNCHES_MAX)
+		return ada_error_set(error, EBUSY, "%d recordings of this server are under way: await the end of one, or stop it",
+				     ADA_MCP_LAUNCHES_MAX);
+	status = ada_array_reserve(&server->launches, 1) ? ada_error_set(error, ENOMEM, "out of memory") : 0;
+	status = status ?: ada_mcp_tool_words(call->tool, server->root, call->arguments, &words, error);
+	status = status ?:
+			  ada_mcp_launch_start(&call->launch, server->root, &words, seconds_from(now_ns, call->arguments, "time_limit", 60),
+					       error);
+	if (!status)
+		server->launches.items[server->launches.count++] = call->launch;
+	ada_mcp_words_free(&words);
+	call->deadline_ns = seconds_from(now_ns, call->arguments, "wait", 0);
+	return status;
+}
+
+static json_object *recording_turn(struct ada_mcp_server *server, struct ada_mcp_call *call, uint64_t now_ns)
+{
+	const struct ada_mcp_launch *launch = call->launch;
+	struct ada_error error = {};
+
+	if (!launch)
+		return start_recording(server, call, now_ns, &error) ? ada_mcp_call_failure(error.text) : NULL;
+	return launch->ended || now_ns >= ada_mcp_call_due_ns(call) ? ada_mcp_launch_answer(launch, server->version) : NULL;
+}
+
+/* --- turns -------------------------------------------------------------------------------------------------------------- */
 
 int ada_mcp_server_turn(struct ada_mcp_server *server, uint64_t now_ns)
 {
@@ -180,7 +253,9 @@ int ada_mcp_server_turn(struct ada_mcp_server *server, uint64_t now_ns)
 		struct ada_error error = {};
 		json_object *result = NULL;
 
-		if (call->pid) {
+		if (call->tool->records) {
+			result = recording_turn(server, call, now_ns);
+		} else if (call->pid) {
 			ada_mcp_call_step(call, now_ns);
 			if (call->ended)
 				result = ada_mcp_call_answer(call, server->version);
@@ -260,6 +335,21 @@ int ada_mcp_server_take(struct ada_mcp_server *server, const char *line, size_t 
 	return result;
 }
 
+static void end_recordings(struct ada_mcp_server *server)
+{
+	for (size_t i = 0; i < server->launches.count; i++)
+		ada_mcp_launch_end(server->launches.items[i], ada_mcp_now_ns());
+	while (server->launches.count) {
+		struct pollfd polls[ADA_MCP_LAUNCHES_MAX * ADA_MCP_LAUNCH_POLLS];
+
+		for (size_t i = 0; i < server->launches.count; i++)
+			ada_mcp_launch_poll(server->launches.items[i], polls + i * ADA_MCP_LAUNCH_POLLS);
+		poll(polls, server->launches.count * ADA_MCP_LAUNCH_POLLS, CLOSING_MS);
+		ada_mcp_server_tend(server, ada_mcp_now_ns());
+	}
+	ada_array_free(&server->launches);
+}
+
 void ada_mcp_server_close(struct ada_mcp_server *server)
 {
 	while (server->calls.count) {
@@ -272,6 +362,7 @@ void ada_mcp_server_close(struct ada_mcp_server *server)
 			free(batch);
 		}
 	}
+	end_recordings(server);
 	ada_array_free(&server->calls);
 	ada_array_free(&server->output);
 }

@@ -32,15 +32,23 @@ static json_object *strings(const char *const *texts)
 
 static json_object *describe_parameter(const struct ada_mcp_parameter *parameter)
 {
-	static const char *const types[] = {
-		[ADA_MCP_TEXT] = "string", [ADA_MCP_NUMBER] = "integer", [ADA_MCP_SWITCH] = "boolean", [ADA_MCP_SESSION] = "string"
-	};
+	static const char *const types[] = { [ADA_MCP_TEXT] = "string",
+					     [ADA_MCP_NUMBER] = "integer",
+					     [ADA_MCP_SWITCH] = "boolean",
+					     [ADA_MCP_SESSION] = "string",
+					     [ADA_MCP_WORDS] = "array" };
 	json_object *schema = json_object_new_object(), *type;
 
 	type = parameter->type == ADA_MCP_WORD ? strings((const char *const[]){ "string", "integer", NULL }) :
 						 json_object_new_string(types[parameter->type]);
 	json_object_object_add(schema, "type", type);
 	json_object_object_add(schema, "description", json_object_new_string(parameter->description));
+	if (parameter->type == ADA_MCP_WORDS) {
+		json_object *item = json_object_new_object();
+
+		json_object_object_add(item, "type", json_object_new_string("string"));
+		json_object_object_add(schema, "items", item);
+	}
 	if (parameter->choices)
 		json_object_object_add(schema, "enum", strings(parameter->choices));
 	if (parameter->type == ADA_MCP_NUMBER) {
@@ -71,8 +79,10 @@ static json_object *describe_tool(const struct ada_mcp_tool *tool, enum ada_mcp_
 	json_object_object_add(schema, "required", required);
 	json_object_object_add(schema, "additionalProperties", json_object_new_boolean(0));
 	json_object_object_add(annotations, "title", json_object_new_string(tool->title));
-	json_object_object_add(annotations, "readOnlyHint", json_object_new_boolean(1));
-	json_object_object_add(annotations, "openWorldHint", json_object_new_boolean(0));
+	json_object_object_add(annotations, "readOnlyHint", json_object_new_boolean(!tool->acts));
+	if (tool->acts)
+		json_object_object_add(annotations, "destructiveHint", json_object_new_boolean(tool->records));
+	json_object_object_add(annotations, "openWorldHint", json_object_new_boolean(tool->records));
 	json_object_object_add(description, "name", json_object_new_string(tool->name));
 	if (version >= ADA_MCP_2025_06_18)
 		json_object_object_add(description, "title", json_object_new_string(tool->title));
@@ -85,12 +95,13 @@ static json_object *describe_tool(const struct ada_mcp_tool *tool, enum ada_mcp_
 	return description;
 }
 
-json_object *ada_mcp_tools(enum ada_mcp_version version)
+json_object *ada_mcp_tools(enum ada_mcp_version version, bool may_record)
 {
 	json_object *list = json_object_new_array();
 
 	for (const struct ada_mcp_tool *tool = ada_mcp_table; tool->name; tool++)
-		json_object_array_add(list, describe_tool(tool, version));
+		if (may_record || !tool->records)
+			json_object_array_add(list, describe_tool(tool, version));
 	return list;
 }
 
@@ -120,6 +131,22 @@ static int check_text(const struct ada_mcp_parameter *parameter, const json_obje
 			0;
 }
 
+static int check_words(const struct ada_mcp_parameter *parameter, const json_object *value, struct ada_error *error)
+{
+	int result = 0;
+
+	if (!json_object_is_type(value, json_type_array))
+		return ada_error_set(error, EINVAL, "%s is an array of strings", parameter->name);
+	for (size_t i = 0; i < json_object_array_length(value) && !result; i++) {
+		json_object *word = json_object_array_get_idx(value, i);
+
+		result = json_object_is_type(word, json_type_string) ?
+				 check_text(parameter, word, error) :
+				 ada_error_set(error, EINVAL, "%s is an array of strings", parameter->name);
+	}
+	return result;
+}
+
 static int check_value(const struct ada_mcp_parameter *parameter, const json_object *value, struct ada_error *error)
 {
 	switch (parameter->type) {
@@ -138,6 +165,7 @@ static int check_value(const struct ada_mcp_parameter *parameter, const json_obj
 		if (parameter->max && json_object_get_uint64(value) > parameter->max)
 			return ada_error_set(error, EINVAL, "%s is at most %llu", parameter->name, (unsigned long long)parameter->max);
 		return 0;
+	case ADA_MCP_WORDS: return check_words(parameter, value, error);
 	case ADA_MCP_SWITCH: break;
 	}
 	return json_object_is_type(value, json_type_boolean) ? 0 : ada_error_set(error, EINVAL, "%s is true or false", parameter->name);
@@ -201,6 +229,17 @@ int ada_mcp_word(ada_mcp_words *words, const char *format, ...)
 	return -ENOMEM;
 }
 
+/* Each of an array's texts, behind `before`. */
+static int add_words(const char *before, json_object *array, ada_mcp_words *words)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < ada_json_length(array) && !result; i++)
+		result = ada_mcp_word(words, "%s%s%s", before, *before ? "=" : "",
+				      json_object_get_string(json_object_array_get_idx(array, i)));
+	return result;
+}
+
 static int add_option(const struct ada_mcp_parameter *parameter, const char *root, json_object *value, ada_mcp_words *words,
 		      struct ada_error *error)
 {
@@ -209,6 +248,8 @@ static int add_option(const struct ada_mcp_parameter *parameter, const char *roo
 
 	if (parameter->type == ADA_MCP_SWITCH)
 		return json_object_get_boolean(value) ? ada_mcp_word(words, "%s", parameter->option) : 0;
+	if (parameter->type == ADA_MCP_WORDS)
+		return add_words(parameter->option, value, words);
 	if (parameter->type != ADA_MCP_SESSION)
 		return value || parameter->fallback ? ada_mcp_word(words, "%s=%s", parameter->option,
 								   value ? json_object_get_string(value) : parameter->fallback) :
@@ -233,7 +274,11 @@ static int add_arguments(const struct ada_mcp_tool *tool, const char *root, json
 	for (; parameter->name && !result; parameter++) {
 		json_object *value = ada_json_get(arguments, parameter->name);
 
-		if (value && parameter->option && !*parameter->option && parameter->type != ADA_MCP_SESSION)
+		if (!value || !parameter->option || *parameter->option || parameter->type == ADA_MCP_SESSION)
+			continue;
+		if (parameter->type == ADA_MCP_WORDS)
+			result = add_words("", value, words);
+		else
 			result = ada_mcp_word(words, "%s", json_object_get_string(value));
 	}
 	return result;
@@ -248,7 +293,7 @@ int ada_mcp_tool_words(const struct ada_mcp_tool *tool, const char *root, json_o
 		if (parameter->option && *parameter->option)
 			result = add_option(parameter, root, ada_json_get(arguments, parameter->name), words, error);
 	if (!result && tool->arrange)
-		result = tool->arrange(arguments, words, error);
+		result = tool->arrange(root, arguments, words, error);
 	if (!result)
 		result = add_arguments(tool, root, arguments, words, error);
 	if (!result)

@@ -11,6 +11,7 @@ enum ada_mcp_type {
 	ADA_MCP_WORD,	/* text, or a whole number that stands for its text */
 	ADA_MCP_NUMBER, /* whole */
 	ADA_MCP_SWITCH,
+	ADA_MCP_WORDS,	 /* an array of texts: the command gets each */
 	ADA_MCP_SESSION, /* a session of the served directory: the command gets its path */
 };
 
@@ -32,11 +33,13 @@ struct ada_mcp_tool {
 	const char *narrow;			    /* advice for an answer that is too long */
 	const struct ada_mcp_parameter *parameters; /* a nameless one behind the last; the first is SESSION where it takes one */
 	bool lines;				    /* its JSON is an object a line */
+	bool acts;				    /* on a recording under way, or makes one */
+	bool records;				    /* runs a program (launch.h), where the server may */
 	/* Adds words for the parameters without option. NULL: it has none. */
-	int (*arrange)(json_object *arguments, ada_mcp_words *words, struct ada_error *error);
+	int (*arrange)(const char *root, json_object *arguments, ada_mcp_words *words, struct ada_error *error);
 };
 
-json_object *ada_mcp_tools(enum ada_mcp_version version); /* as tools/list gives them */
+json_object *ada_mcp_tools(enum ada_mcp_version version, bool may_record); /* as tools/list gives them */
 const struct ada_mcp_tool *ada_mcp_tool_find(const char *name);
 /* -EINVAL with the reason where the arguments are not of the tool's form. `arguments`: NULL: none. */
 int ada_mcp_tool_check(const struct ada_mcp_tool *tool, const json_object *arguments, struct ada_error *error);

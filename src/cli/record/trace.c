@@ -53,7 +53,8 @@ int ada_cmd_trace(int argc, char **argv)
 		status = ada_error_set(&words.error, EINVAL,
 				       "no program to trace: ada trace [OPTION]... PROGRAM [ARG]..., such as `ada trace ls -l`");
 	status = status ?: ada_herald_start(&herald, words.on_window, &words.error);
-	options.announce = herald.recorder;
+	if (herald.recorder)
+		options.announce = herald.recorder;
 	if (!status)
 		status = ada_trace(&options, &exit_status, &words.error);
 	if (status)

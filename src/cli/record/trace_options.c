@@ -2,6 +2,7 @@
 #include "cli/record/trace_options.h"
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,8 @@ enum key {
 	KEY_BUDGET_FORGET,
 	KEY_DEBUG_FLIP,
 	KEY_DISK_LIMIT,
-	KEY_MAX_AGE
+	KEY_MAX_AGE,
+	KEY_ANNOUNCE
 };
 
 static const struct argp_option options_table[] = {
@@ -99,6 +101,7 @@ static const struct argp_option options_table[] = {
 	{ "debug-poison", KEY_DEBUG_POISON, NULL, OPTION_HIDDEN, "Garbage in registers that nobody needs", 0 },
 	{ "debug-unbound", KEY_DEBUG_UNBOUND, NULL, OPTION_HIDDEN, "No call leads to a stub of its own", 0 },
 	{ "debug-flip", KEY_DEBUG_FLIP, NULL, OPTION_HIDDEN, "Take hooks out and put them back at random", 0 },
+	{ "announce", KEY_ANNOUNCE, "FD", OPTION_HIDDEN, "Write the session's path to this descriptor, once it is there", 0 },
 	{ "segment-size", KEY_SEGMENT_SIZE, "SIZE", 0, "Begin a thread's next file there (64K to 1T)", 0 },
 	{ "disk-limit", KEY_DISK_LIMIT, "SIZE", 0, "The oldest go, but for their sums (1M to 1P)", 0 },
 	{ "max-age", KEY_MAX_AGE, "DURATION", 0, "The same by time (30s, 2h)", 0 },
@@ -288,6 +291,18 @@ static int take_stack_at(const char *text, struct ada_trace_words *words)
 	return status;
 }
 
+/* For whoever started us, not for the program. */
+static int take_descriptor(const char *argument, int *descriptor, struct ada_error *error)
+{
+	uint64_t number = 0;
+	int status = count_between("announce", argument, INT_MAX, &number, error);
+
+	*descriptor = (int)number;
+	if (status || !fcntl(*descriptor, F_SETFD, FD_CLOEXEC))
+		return status;
+	return ada_error_system(error, errno, "--announce: %s", argument);
+}
+
 static int take_kept(int key, char *argument, struct ada_trace_words *words)
 {
 	struct ada_trace_options *options = words->options;
@@ -313,6 +328,7 @@ static int take_kept(int key, char *argument, struct ada_trace_words *words)
 	case KEY_DEBUG_POISON: options->poison = true; return 0;
 	case KEY_DEBUG_UNBOUND: options->unbound = true; return 0;
 	case KEY_DEBUG_FLIP: options->flip = true; return 0;
+	case KEY_ANNOUNCE: return take_descriptor(argument, &options->announce, error);
 	case KEY_PRE_SEC: return take_seconds("pre-roll-sec", argument, &options->pre_roll_ns, error);
 	case KEY_POST_SEC: return take_seconds("post-roll-sec", argument, &options->post_roll_ns, error);
 	case KEY_PRE_EVENTS: return take_events("pre-roll-events", argument, &options->pre_roll_events, &options->pre_roll_ns, error);
