@@ -83,8 +83,8 @@ def test_a_limit_is_kept(ada, record, tmp_path):
 def test_threads_that_have_ended(ada, record, tmp_path):
     """Also their last segments go; what they added up to stays."""
     output = tmp_path / "out"
-    _, book = record(2, 40000, 20, "--disk-limit=3M", "--on-full=block", "--detail=off", output=output)
-    assert size(output) <= 3 * MIB
+    _, book = record(2, 40000, 20, "--disk-limit=1M", "--on-full=block", "--detail=off", output=output)
+    assert size(output) <= MIB
     lane, manifest = check_books(ada, output, book, aged=True)
     gone = [thread for thread in manifest["threads"] if thread.get("aged", 0) == thread["events"] and thread["events"]]
     assert len(gone) > 4 and all(len(thread["segments"]) == 1 and not thread["segments"][0]["events"] for thread in gone)

@@ -1,6 +1,7 @@
 """Programs whose call `serve` takes long for one known reason: the headline, SQL's causes and waits name it, and nobody else."""
 import json
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -79,9 +80,33 @@ def test_the_cause_is_named(ada, record, name, mode):
     assert 1 <= len(evidence) <= 8 and all(r["evidence"] for r in evidence + [headline])
 
 
+def share_without_a_cpu(ada, session):
+    """How much of its call of serve the thread was ready and had no CPU for."""
+    call, = sql(ada, session, "SELECT tid, start_ns, end_ns FROM calls WHERE function = 'serve'")
+    switches = sql(ada, session, f"SELECT timestamp_ns, kind FROM switches WHERE tid = {call['tid']} AND kind <> 'fault' AND timestamp_ns"
+                   f" BETWEEN {call['start_ns']} AND {call['end_ns']} ORDER BY timestamp_ns")
+    ready = sum(then["timestamp_ns"] - now["timestamp_ns"] for now, then in zip(switches, switches[1:]) if now["kind"] == "preempted")
+    return ready / (call["end_ns"] - call["start_ns"])
+
+
+def others_held_it(ada, session):
+    """Whether another thread was in the allocator for most of serve's longest call of it."""
+    mine, = sql(ada, session, "SELECT thread, start_ns, end_ns FROM calls WHERE caller = 'serve' AND function IN ('malloc', 'free')"
+                " ORDER BY duration_ns DESC LIMIT 1")
+    start, end = mine["start_ns"], mine["end_ns"]
+    within = sql(ada, session, f"SELECT thread, sum(min(end_ns, {end}) - max(start_ns, {start})) AS ns FROM calls WHERE function IN"
+                 f" ('malloc', 'free') AND thread <> {mine['thread']} AND end_ns > {start} AND start_ns < {end} GROUP BY thread")
+    return max((row["ns"] for row in within), default=0) > (end - start) * 0.6
+
+
 @pytest.mark.parametrize("mode", ["cause", "crowd"])
 def test_an_arena_is_a_lock_that_nobody_sees(ada, record, mode):
     session = record("arena", mode)
+    for _ in range(9):      # a busy machine may keep serve, or all others, from the CPU where serve holds the arena: that is another cause
+        if share_without_a_cpu(ada, session) < 0.25 and others_held_it(ada, session):
+            break
+        shutil.rmtree(session)
+        session = record("arena", mode)
     row, = sql(ada, session, "SELECT * FROM causes")
     # Where the others don't get to free what serve has allocated, serve does, under the same lock.
     assert (row["kind"], row["function"]) == ("lock", "serve") and row["function_waited"] in ("malloc", "free")
