@@ -171,7 +171,7 @@ def test_age(ada, live):
 def test_windows_go_with_the_index(ada, live):
     """What is left of detail is sound; a window that has gone is named still."""
     one, _ = live(f"--disk-limit={LIMIT}", "--trigger=symbol=counted_jumper@every=1000,pre=10ev,post=10ev")
-    until(lambda: aged(one))
+    until(lambda: aged(one) and json.loads(ada("windows", "--format=json", one.session).stdout)["rows"])
     early = ada("windows", "--format=json", one.session)
     now = aged(one)
     until(lambda: aged(one) > 2 * now)

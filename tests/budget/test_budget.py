@@ -123,12 +123,12 @@ def test_what_is_named_stays(ada, trace, option):
 
 
 def test_a_rule_above_muted_functions_marks_the_same_calls(ada, trace):
-    marked = {}
     for name, budget in ("without", ()), ("with", ("--budget",)):
         session, manifest, _ = trace(name, (*budget, "--on-full=block", "--trigger=latency=above>300ms"), ("calls", 4000, 1000))
-        marked[name] = sum(window["markedCount"] for window in manifest["detail_lane"]["windows"])
+        marked = sum(window["markedCount"] for window in manifest["detail_lane"]["windows"])
+        over, = ask(ada, session, "SELECT COUNT(*) AS calls FROM calls WHERE function = 'above' AND duration_ns > 300000000")
         assert bool(manifest["muted"]) == bool(budget)
-    assert marked["without"] == marked["with"] == 4
+        assert marked == over["calls"] >= 4     # four sleep; a busy machine may hold up others
 
 
 def test_a_rule_that_comes_brings_back_what_was_muted(ada, build_dir, tmp_path):
