@@ -2,6 +2,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import shlex
 import signal
 import subprocess
@@ -74,8 +75,8 @@ class Terminal:
 
     def ended(self):
         """The status that the command ended with."""
-        text = self.until(lambda text: "\nended " in "\n" + text)
-        return int(("\n" + text).rsplit("\nended ", 1)[1].split()[0])
+        said = re.compile(r"^ended (\d+) *$", re.MULTILINE)     # the typed command's own words may begin a row, too, where it is long
+        return int(said.findall(self.until(said.search))[-1])
 
     def below(self, name=None):
         """The shell's children: all, or those of that name."""

@@ -131,11 +131,46 @@ static void test_pages_from_a_disk(void **state)
 	sql_close(sql);
 }
 
+/* Of ten calls of a function the longest had no CPU for most of it: that isn't where the time of all ten went. */
+static void test_the_longest_of_many_calls(void **state)
+{
+	struct fixture *fixture = *state;
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
+	struct plan waits = { .ready = 15 }, runs = { .ran = 20 };
+	struct atf_sched_writer *samples, *switches;
+	uint64_t now_ns = SYNTH_START_NS;
+	char path[PATH_MAX];
+	struct sql *sql;
+
+	snprintf(path, sizeof path, "%s/samples.atf", fixture->directory);
+	assert_int_equal(atf_sched_writer_open(&samples, path, 2, 0), 0);
+	snprintf(path, sizeof path, "%s/sched.atf", fixture->directory);
+	assert_int_equal(atf_sched_writer_open(&switches, path, 2, 0), 0);
+	put(switches, ATF_SCHED_ON, 1, SYNTH_START_NS - 1, 0, 0);
+	synth_call(thread, MAIN);
+	for (int i = 0; i < 10; i++) {
+		uint32_t ms = CALL_MS + (i == 4 ? SAMPLE_MS : 0);
+
+		synth_leaf(thread, SERVE, ms * MS);
+		for (uint32_t at = SAMPLE_MS; at <= ms; at += SAMPLE_MS)
+			put_sample(samples, i == 4 ? &waits : &runs, now_ns + at * MS, SAMPLE_MS);
+		now_ns += ms * MS;
+	}
+	synth_return(thread);
+	assert_int_equal(atf_sched_writer_close(samples), 0);
+	assert_int_equal(atf_sched_writer_close(switches), 0);
+	sql = sql_open(fixture, true);
+	sql_expect(sql, "SELECT kind, function_waited FROM causes(0, 0)", "cpu|serve\n");
+	sql_expect(sql, "SELECT kind, function_waited FROM causes(0, 9)", "runqueue|serve\n");
+	sql_close(sql);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_what_is_proven),
 		FIXTURE_TEST(test_pages_from_a_disk),
+		FIXTURE_TEST(test_the_longest_of_many_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

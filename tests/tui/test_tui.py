@@ -169,6 +169,7 @@ def test_all_scenarios_can_be_walked(ada, session, tui):
     """Odd names, losses, fibers, sessions that are being recorded, empty ones: every tab is drawn."""
     for scenario in "names", "lossy", "running", "empty", "fibers", "processes", "rules":
         with tui(scenario, columns=70, lines=12) as terminal:
+            terminal.until("1 graph")           # keys that come before are echoed by the terminal itself
             for key in "1234":
                 terminal.type(key)
                 for keys in ("j", "G", "/a\n", "n", "\n", "p", "d"):

@@ -22,22 +22,22 @@ static void settle_faults(struct ada_spent *most, uint64_t faults, uint64_t ran_
 }
 
 /* Samples alone say what it did in a function that waits for nothing known. */
-static void settle_by_samples(const struct ada_sampled *sampled, struct ada_spent *most, uint64_t all_ns)
+static void settle_by_samples(const struct ada_sampled *sampled, struct ada_spent *most, uint64_t all_ns, uint64_t part_ns)
 {
-	if (sampled->stolen_ns * 2 >= all_ns)
+	if (sampled->stolen_ns * 2 >= part_ns)
 		most->kind = ADA_CAUSE_STEAL;
 	else if (sampled->ran_ns * 2 >= all_ns)
 		settle_faults(most, sampled->minor + sampled->major, sampled->ran_ns);
 }
 
 static void settle_by_switches(const struct ada_sched_thread *sched, const struct ada_sampled *sampled, struct ada_spent *most,
-			       uint64_t all_ns)
+			       uint64_t all_ns, uint64_t part_ns)
 {
 	uint64_t off_ns, faults = ada_sched_faults(sched, most->start_ns, most->end_ns);
 
 	most->kind = ADA_CAUSE_CPU;
 	most->faults = faults;
-	if (sampled->stolen_ns * 2 >= all_ns)
+	if (sampled->stolen_ns * 2 >= part_ns)
 		most->kind = ADA_CAUSE_STEAL;
 	else if (ada_sched_off_ns(sched, most->start_ns, most->end_ns, &off_ns))
 		settle_faults(most, faults, all_ns - off_ns);
@@ -47,6 +47,7 @@ void ada_cause_settle(struct ada_cause_reader *reader, const struct ada_spending
 		      const struct ada_sched_thread *sched, struct ada_spent *most)
 {
 	uint64_t all_ns = most->end_ns - most->start_ns;
+	uint64_t part_ns = most->ns > all_ns ? most->ns : all_ns; /* what the longest spell is told for */
 	struct ada_sampled sampled, whole;
 
 	if (most->open || !all_ns || most->kind == ADA_CAUSE_RECORDER)
@@ -65,14 +66,14 @@ void ada_cause_settle(struct ada_cause_reader *reader, const struct ada_spending
 	} else if (most->does == ADA_DOES_ALLOCATE || most->does == ADA_DOES_TRY_LOCK) {
 		return; /* attempts run, too: what they wait for is the object */
 	} else if (most->kind != ADA_CAUSE_UNKNOWN) {
-		settle_ready(&sampled, most, all_ns);
+		settle_ready(&sampled, most, part_ns);
 	} else {
 		/* Of many short calls each alone proves nothing. */
-		if ((!sched && settle_ready(&whole, most, last_ns - spending->from_ns)) || settle_ready(&sampled, most, all_ns))
+		if ((!sched && settle_ready(&whole, most, last_ns - spending->from_ns)) || settle_ready(&sampled, most, part_ns))
 			return;
 		if (sched)
-			settle_by_switches(sched, &sampled, most, all_ns);
+			settle_by_switches(sched, &sampled, most, all_ns, part_ns);
 		else
-			settle_by_samples(&sampled, most, all_ns);
+			settle_by_samples(&sampled, most, all_ns, part_ns);
 	}
 }
