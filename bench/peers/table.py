@@ -7,16 +7,17 @@ Measurements are a dict, as `run` writes it into peers.json:
     rows       a list of {key, title, kind, floor: [ns], cells: {tool: cell}}, in order
     tools      {key: title}, in order
 
-A cell is {"values": [one a round], "made": events or None, "recorded": [events], "lost": ...}, or {"skipped": why}. Values are, by
-kind: micro: ns an event; program: seconds; start: ms; memory: MiB. What a tracer adds is a value less the untraced one's, for
-programs by the events made; the floor is the same round's, and the fastest peer the one that adds least and isn't ada.
+A cell is {"values": [one a round], "made": events or None, "recorded": [events], "bytes": [of a tool's files, by the event recorded]},
+or {"skipped": why}. Values are, by kind: micro: ns an event; program: seconds; start: ms; memory: MiB. What a tracer adds is a value
+less the untraced one's, for programs by the events made; the floor is the same round's, and the fastest peer the one that adds least and
+isn't ada.
 """
 import statistics
 
 SIMILAR = 0.5           # a peer that sees fewer than half of ada's events of a program is not compared with by the event
 HEADS = {
-    "micro": ["", "ns an event", "from to", "added", "x floor", "x fastest peer", "recorded", "made"],
-    "program": ["", "s", "from to", "x untraced", "ns added an event", "x floor", "x fastest peer", "recorded", "made"],
+    "micro": ["", "ns an event", "from to", "added", "x floor", "x fastest peer", "recorded", "made", "bytes an event"],
+    "program": ["", "s", "from to", "x untraced", "ns added an event", "x floor", "x fastest peer", "recorded", "made", "bytes an event"],
     "start": ["", "ms", "from to", "added", "x fastest peer", "recorded"],
     "memory": ["", "MiB", "from to", "added", "x fastest peer"],
 }
@@ -46,7 +47,7 @@ class Cell:
             return
         self.values = cell["values"]
         self.median = statistics.median(self.values)
-        self.recorded = statistics.median(cell["recorded"]) if cell.get("recorded") else None
+        self.recorded, self.bytes = (statistics.median(cell[key]) if cell.get(key) else None for key in ("recorded", "bytes"))
         self.made = cell.get("made")
 
     def added(self):
@@ -100,6 +101,7 @@ def figures(cell):
     spread = f"{number(min(cell.values))} {number(max(cell.values))}"
     added, floor, fastest = (number(value) if value is not None else "" for value in (cell.added(), cell.of_floor(), cell.of_fastest()))
     counts = [f"{value:,.0f}" if value is not None else "" for value in (cell.recorded, cell.made)]
+    counts.append(number(cell.bytes) if cell.bytes is not None else "")
     kind = cell.row["kind"]
     if kind == "micro":
         return [number(cell.median), spread, added, floor, fastest, *counts]
@@ -140,6 +142,15 @@ def short_cell(cell):
     return text + (f", {kept:.0%} kept" if kept is not None and kept < 0.995 else "")
 
 
+def short_bytes(results):
+    """What an event takes on the disk, with all that a tool writes beside it."""
+    rows = [row for row in results["rows"] if row["kind"] in ("micro", "program") and any(cell.get("bytes") for cell in row["cells"].values())]
+    tools = [tool for tool in results["tools"] if any(row["cells"].get(tool, {}).get("bytes") for row in rows)]
+    sizes = [[row["title"], *[number(Cell(row, tool).bytes) if row["cells"].get(tool, {}).get("bytes") else "-" for tool in tools]] for row in rows]
+    head = ["bytes an event on disk", *[results["tools"][tool] for tool in tools]]
+    return ["\n".join(map(line, [head, ["---"] * len(head), *sizes]))] if rows else []
+
+
 SHORT_HEADS = {"micro": "ns an event (times the floor, {})", "program": "times untraced, ns added an event (floor {})"}
 
 
@@ -165,6 +176,7 @@ def short(results):
         last = ["ada, of the fastest peer"] if any(map(is_peer, tools)) else []
         parts.append("\n".join([line([first, *[results["tools"][tool] for tool in tools], *last]),
                                 line(["---"] * (1 + len(tools) + len(last))), *[short_line(row, tools, last) for row in rows]]))
+    parts += short_bytes(results)
     left_out = reasons(results)
     return "\n\n".join(parts + (["Not measured:\n" + "\n".join(left_out)] if left_out else [])) + "\n"
 

@@ -16,7 +16,7 @@ import subprocess
 
 from measure import Skipped, run
 
-Count = collections.namedtuple("Count", "recorded lost")        # lost: None where the tool doesn't know
+Count = collections.namedtuple("Count", "recorded lost bytes")  # lost: None where the tool doesn't know; bytes: of all its files
 HALF_MIB, BUFFER = 512 << 10, 64 << 20                           # ada's own default; what can be told gets as much
 
 
@@ -24,6 +24,11 @@ def need(*names):
     for name in names:
         if not shutil.which(name):
             raise Skipped(f"{name} is not installed")
+
+
+def size(*paths):
+    """Of files, and of all that directories hold."""
+    return sum(file.stat().st_size for path in paths for file in [path, *path.rglob("*")] if file.is_file())
 
 
 class Untraced:
@@ -69,7 +74,7 @@ class Ada(Untraced):
         lanes = [json.loads(path.read_text())["index_lane"] for path in (place / "traces").glob("session_*/pid_*/manifest.json")]
         if not lanes:
             raise Skipped("no recording")
-        return Count(sum(lane["event_count"] for lane in lanes), sum(lane["lost"] for lane in lanes))
+        return Count(sum(lane["event_count"] for lane in lanes), sum(lane["lost"] for lane in lanes), size(place / "traces"))
 
 
 class Uftrace(Untraced):
@@ -93,7 +98,7 @@ class Uftrace(Untraced):
                 raise Skipped(f"{path.name} is not what uftrace 0.13 writes")
             kinds.update(word & 3 for word in words)
             lost += sum(word >> 16 for word in words if word & 3 == 2)
-        return Count(kinds[0] + kinds[1], lost)
+        return Count(kinds[0] + kinds[1], lost, size(place / "uftrace"))
 
 
 class Xray(Untraced):
@@ -108,15 +113,15 @@ class Xray(Untraced):
 
     def count(self, place, outcome, program):
         """As raw records it is a header and 32 bytes each."""
-        total = 0
-        for path in place.glob("xray.*"):
+        total, paths = 0, list(place.glob("xray.*"))
+        for path in paths:
             convert = subprocess.Popen(["llvm-xray", "convert", "-f", "raw", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-            size = 0
+            length = 0
             while piece := convert.stdout.read(HALF_MIB):
-                size += len(piece)
+                length += len(piece)
             convert.wait()
-            total += max(size - 32, 0) // 32
-        return Count(total, None)
+            total += max(length - 32, 0) // 32
+        return Count(total, None, size(*paths))
 
     def made(self, argv, place):
         return counted(argv, place, {})
@@ -171,7 +176,7 @@ class Lttng(Untraced):
         self.lttng("snapshot", "record", "--session", self.SESSION)
         told = subprocess.run(["babeltrace2", place / "lttng", "--component=sink.utils.counter"], capture_output=True, text=True)
         found = re.findall(r"(\d+) Event messages", told.stdout)
-        return Count(int(found[-1]) if found else 0, None)
+        return Count(int(found[-1]) if found else 0, None, size(place / "lttng"))
 
     def made(self, argv, place):
         return counted(argv, place, {"LD_PRELOAD": str(self.counter)})
@@ -221,7 +226,7 @@ class Perf(Untraced):
     def count(self, place, outcome, program):
         found = re.search(rb"\((\d+) samples\)", outcome.errors)
         lost = re.search(rb"lost (\d+)", outcome.errors)
-        return Count(int(found[1]) if found else 0, None if lost else 0)
+        return Count(int(found[1]) if found else 0, None if lost else 0, size(place / "perf.data"))
 
 
 def all_tools(ada, place, counter):
@@ -231,6 +236,7 @@ def all_tools(ada, place, counter):
         Ada("ada", "ada, index to disk", ada, cache, "--detail=off"),
         Ada("ada-memory", "ada, index in memory", ada, cache, "--detail=off", "--index-mode=circular"),
         Ada("ada-detail", "ada, with detail, to disk", ada, cache),
+        Ada("ada-packed", "ada, with detail, packed", ada, cache, "--pack=always"),
         Ada("ada-detail-memory", "ada, with detail, in memory", ada, cache, "--index-mode=circular"),
         Uftrace("uftrace", "uftrace -P .", "plain", "-P", "."),
         Uftrace("uftrace-pg", "uftrace, -pg", "pg"),

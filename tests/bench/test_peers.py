@@ -18,8 +18,8 @@ from measure import Skipped, run  # noqa: E402
 TITLES = {"untraced": "untraced", "ada": "ada, index", "uftrace": "uftrace -P .", "lttng": "LTTng-UST", "perf": "perf uprobes"}
 MICRO = {"key": "leaf", "title": "leaf", "kind": "micro", "floor": [11, 10, 30], "cells": {
     "untraced": {"values": [1, 5, 2], "made": 4000, "recorded": []},
-    "ada": {"values": [14, 12, 13], "made": 4000, "recorded": [4002, 3000, 2000]},
-    "uftrace": {"values": [112, 200, 90], "made": 4000, "recorded": [4000]},
+    "ada": {"values": [14, 12, 13], "made": 4000, "recorded": [4002, 3000, 2000], "bytes": [0.6, 0.9, 0.7]},
+    "uftrace": {"values": [112, 200, 90], "made": 4000, "recorded": [4000], "bytes": [17]},
     "lttng": {"values": [57, 50, 60], "made": 4000, "recorded": [4000]},
     "perf": {"skipped": "perf is not installed"}}}
 PROGRAM = {"key": "lua", "title": "lua", "kind": "program", "floor": [10], "cells": {
@@ -49,9 +49,9 @@ def test_small_workloads_are_told_by_the_event():
     made = table.long_row(MICRO, TITLES)
     assert made.startswith("leaf (floor 11.0 ns)\n")
     _, _, untraced, ada, uftrace, lttng, perf = lines(made)
-    assert untraced == ["untraced", "2.00", "1.00 5.00", "", "", "", "", "4,000"]
-    assert ada == ["ada, index", "13.0", "12.0 14.0", "11.0", "1.18", "0.200", "3,000", "4,000"]
-    assert uftrace == ["uftrace -P .", "112", "90.0 200", "110", "10.2", "2.00", "4,000", "4,000"]
+    assert untraced == ["untraced", "2.00", "1.00 5.00", "", "", "", "", "4,000", ""]
+    assert ada == ["ada, index", "13.0", "12.0 14.0", "11.0", "1.18", "0.200", "3,000", "4,000", "0.700"]
+    assert uftrace == ["uftrace -P .", "112", "90.0 200", "110", "10.2", "2.00", "4,000", "4,000", "17.0"]
     assert lttng[5] == "1.00"
     assert perf[1] == "skipped: perf is not installed"
 
@@ -59,9 +59,9 @@ def test_small_workloads_are_told_by_the_event():
 def test_programs_are_told_by_what_an_event_adds_and_compared_with_who_sees_as_much():
     _, _, untraced, ada, uftrace, lttng, _ = lines(table.long_row(PROGRAM, TITLES))
     assert untraced[3] == "1.00"
-    assert ada == ["ada, index", "1.50", "1.50 1.50", "3.00", "20.0", "2.00", "0.200", "50,000,000", "50,000,000"]
+    assert ada == ["ada, index", "1.50", "1.50 1.50", "3.00", "20.0", "2.00", "0.200", "50,000,000", "50,000,000", ""]
     assert uftrace[3:7] == ["9.00", "100", "10.0", "1.00"]
-    assert lttng[4] == "10.0" and lttng[7:] == ["1,000", "1,000,000"]       # adds least, and of few events
+    assert lttng[4] == "10.0" and lttng[7:] == ["1,000", "1,000,000", ""]       # adds least, and of few events
 
 
 def test_without_the_untraced_figure_nothing_is_said_to_be_added():
@@ -70,12 +70,13 @@ def test_without_the_untraced_figure_nothing_is_said_to_be_added():
 
 
 def test_the_short_tables_have_a_line_a_row():
-    micro, program, memory, left_out = table.short(RESULTS).split("\n\n")
+    micro, program, memory, sizes, left_out = table.short(RESULTS).split("\n\n")
     assert lines(micro)[0] == ["ns an event (times the floor, 11.0 ns)", "untraced", "ada, index", "uftrace -P .", "LTTng-UST",
                                "ada, of the fastest peer"]
     assert lines(micro)[2] == ["leaf", "2.00", "13.0 (1.18), 75% kept", "112 (10.2)", "57.0 (5.18)", "0.200"]
     assert lines(program)[2] == ["lua", "0.500 s", "3.00x, 20.0 ns", "9.00x, 100 ns", "1.02x, 10.0 ns, 0% kept", "0.200"]
     assert lines(memory)[2] == ["1,000 idle threads, MiB", "9.00", "73.0"]
+    assert lines(sizes) == [["bytes an event on disk", "ada, index", "uftrace -P ."], ["---"] * 3, ["leaf", "0.700", "17.0"]]
     assert left_out == "Not measured:\n- perf uprobes: leaf, lua: perf is not installed\n"
 
 
@@ -122,7 +123,7 @@ def test_uftrace_events_are_counted_from_its_records(tmp_path):
     records = [0, 0 | 5 << 3, 0, 1 | 5 << 3, 0, 2 | 5 << 3 | 7 << 16, 0, 0 | 5 << 3]       # entry, exit, 7 lost, entry
     (tmp_path / "uftrace").mkdir()
     (tmp_path / "uftrace" / "123.dat").write_bytes(b"".join(word.to_bytes(8, "little") for word in records))
-    assert all_of_tools.Uftrace("", "", "plain").count(tmp_path, None, None) == (3, 7)
+    assert all_of_tools.Uftrace("", "", "plain").count(tmp_path, None, None) == (3, 7, 64)
 
 
 APT = """#!/bin/sh
@@ -168,6 +169,7 @@ def test_one_small_round_of_two_rows(build_dir, tmp_path, monkeypatch):
         ada = row["cells"]["ada"]
         assert "skipped" not in ada, ada
         assert ada["made"] <= ada["recorded"][0] <= ada["made"] + 200       # main, and what the library is called for
+        assert ada["bytes"][0] > 32         # short recordings are plain, and have a manifest and names
     assert sorted(path.name for path in tmp_path.iterdir()) == ["json"]
     assert "fib (floor" in done.stdout
 
