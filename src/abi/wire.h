@@ -50,8 +50,9 @@
 #include "abi/ring.h"
 
 #define ADA_NONE UINT32_MAX
-#define ADA_WIRE_VERSION 15
+#define ADA_WIRE_VERSION 16
 #define ADA_SHM_MAGIC "ADASHM01"
+#define ADA_PRICE_UNIT 256u
 #define ADA_CHUNK_BYTES 32768u	   /* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
 #define ADA_CHUNK_HEADER_BYTES 64u /* two events' room: event offsets stay multiples of 32 */
 #define ADA_CHUNK_EVENTS ((ADA_CHUNK_BYTES - ADA_CHUNK_HEADER_BYTES) / 32)
@@ -254,6 +255,8 @@ struct ada_shm {
 	uint32_t detail_mode;		    /* enum ada_detail_mode */
 	uint16_t poison;		    /* 1: hooks fill what plans call free with garbage (--debug-poison) */
 	uint16_t unbound;		    /* 1: all calls come through the patches of functions (--debug-unbound) */
+	uint32_t price_wanted;		    /* 1: the agent measures what an event costs here, before the program begins */
+	uint32_t reserved;
 	/* Written by the recorder while the agent runs */
 	uint32_t stop;		  /* 1: record no more (atomic) */
 	uint32_t returned;	  /* counts chunks and entries of threads given back; futex of --on-full=block (atomic) */
@@ -292,6 +295,9 @@ struct ada_shm {
 	uint32_t detail_small_front; /* the same of the detail lane's (atomic) */
 	uint32_t waits_given_up;     /* for the recorder, since it stood still: --on-full=block, answers (atomic) */
 	uint32_t reserved2[2];
+	/* What an event takes, and how much more a call with an OBJECT event does: ADA_PRICE_UNIT is a tick of the counter; 0: not measured. The
+	 * first is set last (atomic). */
+	uint32_t price_event, price_object;
 	/* Where the agent has mapped this segment; 0: not yet (atomic). Whoever opens the process's memory finds this very header there, or the
 	 * process runs another image by now, or isn't the parent's copy any more. */
 	uint64_t at;

@@ -102,6 +102,18 @@ def test_costs_that_are_none(ada, percent, tmp_path):
 
 
 def test_a_recording_that_cost_nothing_worth_telling(ada, program, tmp_path):
+    """What an event costs is measured before a program begins, however few it makes."""
+    assert ada.trace(tmp_path / "traces", [program, "1", "1"]).status == 0
+    session = tmp_path / "traces" / "latest"
+    told = ada("tune", session)
+    assert told.status == 0 and all(line.startswith(b"#") for line in told.stdout.splitlines())
+    ledger, = (json.loads(path.read_text())["ledger"] for path in session.glob("pid_*/manifest.json"))
+    assert 0 < ledger["eventNs"] < ledger["objectNs"]
+
+
+def test_a_recording_of_which_nothing_is_known(ada, program, tmp_path, monkeypatch):
+    """Without restartable sequences each event takes the slow path, and no short call is short."""
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
     assert ada.trace(tmp_path / "traces", [program, "1", "1"]).status == 0
     told = ada("tune", tmp_path / "traces" / "latest")
     assert (told.status, told.stdout, told.stderr.count(b"\n")) == (125, b"", 1)

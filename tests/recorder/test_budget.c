@@ -159,13 +159,25 @@ static void estimates_may_be_wrong(void **state)
 	assert_true(world.decider.cost > 1);
 }
 
+/* Locks: as many calls as another function's, but each with an event that is dearer than both of its others. */
+static void objects_have_a_price_of_their_own(void **state)
+{
+	struct ada_budget_look look = { .now_ns = 1, .cpu_ns = 1000000, .event_ns = 10, .object_ns = 100 };
+	struct world world = { .decider.budget = 10, .count = 2 };
+
+	world.functions[0].events = world.functions[1].events = 2000;
+	world.functions[1].objects = 1000;
+	ada_decide(&world.decider, &look, world.functions, 2);
+	assert_true(world.functions[1].share > 5.9 * world.functions[0].share && world.functions[1].share < 6.1 * world.functions[0].share);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(settles_at_once_and_stays), cmocka_unit_test(cheap_programs_lose_nothing),
 		cmocka_unit_test(trials_are_cheap),	     cmocka_unit_test(they_return_when_their_rate_falls),
 		cmocka_unit_test(what_is_fixed_stays),	     cmocka_unit_test(leaves_go_first),
-		cmocka_unit_test(estimates_may_be_wrong),
+		cmocka_unit_test(estimates_may_be_wrong),    cmocka_unit_test(objects_have_a_price_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

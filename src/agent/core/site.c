@@ -140,3 +140,8 @@ struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t return_address)
 	ada_unlock(&ada_core->sites_lock);
 	return site;
 }
+
+struct ada_site *ada_site_own(struct ada_hook *hook, uint64_t return_address)
+{
+	return sites_used < ada_site_limit ? site_make(hook, return_address) : NULL;
+}

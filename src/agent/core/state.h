@@ -176,6 +176,8 @@ struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id); /
 uint64_t ada_site_events(const struct ada_hook *hook, uint64_t return_address);
 /* Called with signals blocked. NULL: there is no stub. */
 struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t return_address);
+/* For a call of the agent's own; while there is one thread. NULL likewise. */
+struct ada_site *ada_site_own(struct ada_hook *hook, uint64_t return_address);
 
 /* --- ground/state.S */
 extern struct ada_site ada_sites[ADA_STUB_COUNT], *ada_site_hash[1 << ADA_SITE_HASH_BITS];

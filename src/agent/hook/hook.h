@@ -34,6 +34,8 @@ int ada_region_seal(struct ada_region *region);			  /* code becomes read and exe
 uint64_t ada_region_body(uint64_t entry);			  /* of the trampoline that begins there */
 /* Where a GOT hook's trampoline goes on: the word, or NULL where `entry` is no such trampoline's start. */
 uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id);
+/* The trampoline that begins there, of a function of the agent's own, is called from that one address. False: no stub is left. */
+bool ada_region_own_call(uint64_t entry, uint64_t return_address);
 /* From now on hooks touch nothing but the stack, for good: the program has another thread pointer than libc's. False: only calls pass so;
  * returns of calls in progress don't. */
 bool ada_region_pass(void);

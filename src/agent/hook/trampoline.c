@@ -174,3 +174,8 @@ uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id)
 	*function_id = hook->function_id;
 	return &hook->target;
 }
+
+bool ada_region_own_call(uint64_t entry, uint64_t return_address)
+{
+	return ada_site_own(ada_hook_of((uint8_t *)entry), return_address);
+}

@@ -36,6 +36,9 @@ void ada_restraint_end(const struct ada_restraint *restraint, bool kept);
 enum ada_filter_verdict { ADA_FILTER_ALLOWS, ADA_FILTER_FORBIDS, ADA_FILTER_REFUSED }; /* REFUSED: by the kernel, it is none */
 enum ada_filter_verdict ada_filter_try(uint64_t program);
 
+/* --- price.c --- */
+void ada_price_take(struct ada_shm *shm); /* where the recorder wants it: before any event of this process */
+
 /* --- unwinder.c --- */
 void ada_unwinder_start(void); /* finds the real dl_iterate_phdr */
 

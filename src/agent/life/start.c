@@ -44,6 +44,7 @@ static int life_begin(struct ada_conversation *conversation, const uint64_t *aux
 	ada_late_attach(shm);
 	ada_aside_start();
 	ada_base_follow();
+	ada_price_take(shm);
 	return 0;
 }
 

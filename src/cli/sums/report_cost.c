@@ -32,6 +32,11 @@ static double event_ns(const json_object *ledger)
 	return json_object_get_double(ada_json_get(ledger, "eventNs"));
 }
 
+static double object_ns(const json_object *ledger)
+{
+	return json_object_get_double(ada_json_get(ledger, "objectNs"));
+}
+
 static int take_row(struct cost *cost, const struct ada_process *process, const json_object *ledger, const json_object *entry)
 {
 	uint64_t id = ada_json_u64(entry, "functionId", 0), events = ada_json_u64(entry, "events", 0), position;
@@ -48,7 +53,7 @@ static int take_row(struct cost *cost, const struct ada_process *process, const 
 	row = &cost->rows.items[position];
 	row->events += events;
 	row->leaves += 2 * ada_json_u64(entry, "leaves", 0);
-	row->cost_ns += (double)events * event_ns(ledger);
+	row->cost_ns += (double)events * event_ns(ledger) + (double)ada_json_u64(entry, "objects", 0) * object_ns(ledger);
 	return 0;
 }
 
@@ -133,7 +138,7 @@ static void put_process_text(struct ada_output *output, const struct ada_process
 
 static void put_process_json(struct ada_output *output, const struct ada_process *process, const json_object *ledger, bool first)
 {
-	static const char *const fields[] = { "events", "eventNs", "costNs", "cpuNs", "functionCount" };
+	static const char *const fields[] = { "events", "eventNs", "objects", "objectNs", "costNs", "cpuNs", "functionCount" };
 
 	ada_output_string(output, first ? "{\"process\": " : ",\n{\"process\": ");
 	ada_output_json(output, process->directory);

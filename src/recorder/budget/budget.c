@@ -16,14 +16,13 @@
 #define STOP_NS 5000000ull     /* a stop; all of them together: */
 #define STOPS_FREE_NS 15000000ull
 #define STOPS_SHARE 500	   /* a five hundredth of the time */
-#define EVENT_NS 20.0	   /* where the program has not had enough short calls */
-#define EVENT_FACTOR 1.15  /* what an event takes beside what its call's duration shows: measured, 1.08 to 1.26 (docs/inside/budget.md) */
+#define EVENT_NS 20.0	   /* where the program has not had enough short calls, and nothing was measured */
 #define STILL_SPEAKS 1000u /* events in a look of a function whose hook is out: it is called in ways that weren't known */
 #define FLIP_NS 3000000ull /* --debug-flip: between changes */
 #define FLIP_STOP_NS 500000000ull
 #define FLIP_FUNCTIONS 48u
 
-static void take_news(void *context, uint64_t function_id, uint64_t events, uint64_t leaves)
+static void take_news(void *context, uint64_t function_id, const struct ada_ledger_seen *news)
 {
 	struct ada_budget *budget = context;
 	size_t position = ada_budget_line_of(budget, function_id);
@@ -32,8 +31,9 @@ static void take_news(void *context, uint64_t function_id, uint64_t events, uint
 	if (position == SIZE_MAX)
 		return;
 	function = &budget->functions.items[position];
-	function->events = events;
-	function->leaves = (double)leaves * 2 / (double)events;
+	function->events = news->events;
+	function->objects = news->objects;
+	function->leaves = (double)news->leaves * 2 / (double)news->events;
 	function->leaves = function->leaves < 1 ? function->leaves : 1;
 }
 
@@ -129,18 +129,20 @@ static bool any_verdict(const struct ada_budget *budget, enum ada_verdict verdic
 static void look(struct ada_budget *budget, uint64_t now_ns)
 {
 	struct ada_provider *provider = budget->provider;
-	struct ada_budget_look look = { .now_ns = now_ns, .event_ns = ada_ledger_event_ns(&provider->ledger) * EVENT_FACTOR };
+	const struct ada_price price = ada_provider_price(provider);
+	struct ada_budget_look look = { .now_ns = now_ns, .event_ns = price.event_ns, .object_ns = price.object_ns };
 	uint64_t cpu_ns, events = ada_provider_events(provider), lost = ada_provider_lost(provider);
 
 	budget->next_ns = now_ns + FIRST_NS;
 	if (!ada_usage_cpu_ns(provider->pid, &cpu_ns) || cpu_ns < budget->base_cpu_ns + CPU_LEAST_NS)
 		return;
 	for (size_t i = 0; i < budget->functions.count; i++)
-		budget->functions.items[i].events = 0;
+		budget->functions.items[i].events = budget->functions.items[i].objects = 0;
 	ada_ledger_news(&provider->ledger, take_news, budget);
 	ada_budget_follow_modules(budget);
 	look.cpu_ns = cpu_ns - budget->base_cpu_ns;
 	look.event_ns = look.event_ns > 0 ? look.event_ns : EVENT_NS;
+	look.object_ns = look.object_ns > 0 ? look.object_ns : look.event_ns;
 	look.unseen = events > budget->base_events ? (double)(lost - budget->base_lost) / (double)(events - budget->base_events) : 0;
 	if (look_up_all(budget)) {
 		double calls_per_event = 0.5 * (1 + look.unseen) * 1e9 / (double)(now_ns - budget->base_ns);

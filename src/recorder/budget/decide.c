@@ -17,17 +17,22 @@ static int compare_choices(const void *left, const void *right)
 	return (a->weight < b->weight) - (a->weight > b->weight);
 }
 
+static double cost_of(const struct ada_budget_look *look, const struct ada_budget_function *function)
+{
+	return ((double)function->events * look->event_ns + (double)function->objects * look->object_ns) * (1 + look->unseen);
+}
+
 /* The shares of what is in. A function that made no events keeps half of what it was thought to cost, for a look is short. */
 static double measure(const struct ada_budget_look *look, struct ada_budget_function *functions, size_t count)
 {
 	double cost_ns = 0, own_ns = (double)look->cpu_ns, sum = 0;
 
 	for (size_t i = 0; i < count; i++)
-		cost_ns += (double)functions[i].events * (1 + look->unseen) * look->event_ns;
+		cost_ns += cost_of(look, &functions[i]);
 	own_ns = cost_ns < own_ns * (1 - OWN_LEAST) ? own_ns - cost_ns : own_ns * OWN_LEAST;
 	for (size_t i = 0; i < count; i++) {
 		struct ada_budget_function *function = &functions[i];
-		double share = (double)function->events * (1 + look->unseen) * look->event_ns / own_ns;
+		double share = cost_of(look, function) / own_ns;
 
 		if (function->out)
 			continue; /* what still comes are ends of calls that were open */

@@ -22,9 +22,10 @@
 enum ada_verdict { ADA_VERDICT_STAY, ADA_VERDICT_LEAVE, ADA_VERDICT_RETURN };
 struct ada_budget_function {
 	/* What the last look saw */
-	uint64_t events; /* calls and ends */
-	double leaves;	 /* of its calls: the part that called nothing which is recorded, 0 to 1 */
-	bool fixed;	 /* its hook stays */
+	uint64_t events;  /* calls and ends */
+	uint64_t objects; /* OBJECT events of its calls */
+	double leaves;	  /* of its calls: the part that called nothing which is recorded, 0 to 1 */
+	bool fixed;	  /* its hook stays */
 	/* Kept from look to look; begins with zeros */
 	bool out;
 	double share;
@@ -33,9 +34,10 @@ struct ada_budget_function {
 };
 struct ada_budget_look {
 	uint64_t now_ns;
-	uint64_t cpu_ns; /* that the process has used since the last look */
-	double event_ns; /* that an event takes */
-	double unseen;	 /* events that were lost, for each that was counted */
+	uint64_t cpu_ns;  /* that the process has used since the last look */
+	double event_ns;  /* that an event takes, ... */
+	double object_ns; /* ... and an OBJECT event */
+	double unseen;	  /* events that were lost, for each that was counted */
 };
 struct ada_decider {
 	double budget;	   /* share of the program's own time, above 0 */

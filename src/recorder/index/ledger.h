@@ -14,12 +14,20 @@
 #define ADA_LEDGER_MOST 95u
 #define ADA_LEDGER_SHORT_NS 256u /* what takes longer was interrupted, or is worth its price */
 
+/* What events take, in ns. */
+struct ada_price {
+	double event_ns;  /* a call, or its end; 0: not known */
+	double object_ns; /* an OBJECT event (abi/object.h), which goes with calls that take another way through the hook */
+};
 struct ada_ledger_function {
 	uint64_t function_id;
-	uint64_t events;	    /* calls and their ends */
-	uint64_t leaves;	    /* of the calls: those that called nothing which is recorded */
-	uint64_t shorts, short_ns;  /* of these: those shorter than ADA_LEDGER_SHORT_NS, and how long they took */
-	uint64_t seen, seen_leaves; /* events and leaves when ada_ledger_news last told of them */
+	uint64_t events;	   /* calls and their ends */
+	uint64_t leaves;	   /* of the calls: those that called nothing which is recorded */
+	uint64_t shorts, short_ns; /* of these: those shorter than ADA_LEDGER_SHORT_NS, and how long they took */
+	uint64_t objects;	   /* OBJECT events of its calls, which are no events above */
+	struct ada_ledger_seen {
+		uint64_t events, leaves, objects;
+	} seen; /* when ada_ledger_news last told of them */
 };
 /* By symbol index, up to the highest that was seen: the function's place in the ledger, and one; 0: it made no event. A process that lives
  * for a moment calls a few of the thousands that its modules have: four bytes for each of those is what it may cost. */
@@ -30,22 +38,23 @@ struct ada_ledger {
 	ADA_ARRAY(struct ada_ledger_module) modules;	 /* by module id */
 	ADA_ARRAY(struct ada_ledger_function) functions; /* that made events, as they came */
 	uint64_t events;				 /* that it was shown, of all kinds */
+	uint64_t objects;				 /* OBJECT events, estimated likewise */
 	uint64_t counted;				 /* calls and ends that functions have, estimated where not all were looked at */
 	unsigned int skipped;				 /* batches since the last one that was looked at */
 };
 /* `events` as they are in the file, of one thread, one behind the other. */
 void ada_ledger_take(struct ada_ledger *ledger, const struct ada_event *events, size_t count);
-/* What an event takes, in ns: as long as a call of the program's shortest function lasts, from one hook's clock to the other's, which is
- * half of what two hooks take, and a body of next to no length. So the price is that of this program, on this machine, with all that is
- * recorded of an event. It is the least mean of short calls of any function that has enough of them; 0: none has. */
-double ada_ledger_event_ns(const struct ada_ledger *ledger);
+/* The price that counts, where the agent has measured `measured` on a function of its own (agent/life/price.c; zeros: it has not): what the
+ * program's shortest calls show and, since the hooks' own ends don't show in these, a little more; but no less than was measured. An OBJECT
+ * event is dearer here by as much as others are. */
+struct ada_price ada_ledger_price(const struct ada_ledger *ledger, const struct ada_price *measured);
 /* The functions with the most events, most first: at most `most` of them in `rows`. Returns how many there are in all. */
 size_t ada_ledger_dearest(const struct ada_ledger *ledger, struct ada_ledger_function *rows, size_t most);
 /* How many functions make ADA_LEDGER_MOST percent of the events; 0: very many. */
 size_t ada_ledger_functions_of_most(const struct ada_ledger *ledger);
-/* Tells of each function that has had events since the last time: how many, and how many leaves. `tell` NULL: only notes that they are
+/* Tells of each function that has had events since the last time: how many, of which kinds. `tell` NULL: only notes that they are
  * known by now. */
-void ada_ledger_news(struct ada_ledger *ledger, void (*tell)(void *context, uint64_t function_id, uint64_t events, uint64_t leaves),
+void ada_ledger_news(struct ada_ledger *ledger, void (*tell)(void *context, uint64_t function_id, const struct ada_ledger_seen *news),
 		     void *context);
 void ada_ledger_free(struct ada_ledger *ledger);
 #endif

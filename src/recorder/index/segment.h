@@ -68,6 +68,7 @@ struct ada_segment_options {
 	uint32_t ticks_a_wait; /* ADA_WAIT_NS in ticks */
 	bool poison;	       /* --debug-poison */
 	bool unbound;	       /* --debug-unbound */
+	bool price_wanted;     /* the agent measures what an event costs */
 	bool named;	       /* in `shared`, by its provider's number or, where it is to lie ready, by that number: */
 	uint32_t ready;	       /* 0: it is a process's from the beginning */
 	bool children;	       /* children of its process may take what lies ready */

@@ -63,6 +63,7 @@ struct ada_segment_options ada_stock_options(const struct ada_recorder *recorder
 					     .ticks_a_wait = recorder->ticks_a_wait,
 					     .poison = options->poison,
 					     .unbound = options->unbound,
+					     .price_wanted = !__atomic_load_n(&recorder->price_event, __ATOMIC_ACQUIRE),
 					     /* Where all detail is kept, the recorder pins it before a process begins. */
 					     .children = !options->detail || options->detail_mode == ADA_DETAIL_CIRCULAR };
 }

@@ -13,6 +13,7 @@ static json_object *row_of(const struct ada_ledger_function *row)
 	ada_json_count(object, "leaves", row->leaves);
 	ada_json_count(object, "shorts", row->shorts);
 	ada_json_count(object, "shortNs", row->short_ns);
+	ada_json_count(object, "objects", row->objects);
 	return object;
 }
 
@@ -24,8 +25,10 @@ json_object *ada_manifest_ledger(const struct ada_provider *provider)
 	struct ada_cost cost = ada_provider_cost(provider);
 
 	ada_json_count(object, "events", cost.events);
-	json_object_object_add(object, "eventNs", cost.event_ns > 0 ? json_object_new_double(cost.event_ns) : NULL);
-	json_object_object_add(object, "costNs", cost.event_ns > 0 ? json_object_new_uint64(cost.cost_ns) : NULL);
+	ada_json_count(object, "objects", cost.objects);
+	json_object_object_add(object, "eventNs", cost.price.event_ns > 0 ? json_object_new_double(cost.price.event_ns) : NULL);
+	json_object_object_add(object, "objectNs", cost.price.event_ns > 0 ? json_object_new_double(cost.price.object_ns) : NULL);
+	json_object_object_add(object, "costNs", cost.price.event_ns > 0 ? json_object_new_uint64(cost.cost_ns) : NULL);
 	json_object_object_add(object, "cpuNs", cost.cpu_ns ? json_object_new_uint64(cost.cpu_ns) : NULL);
 	ada_json_count(object, "counted", provider->ledger.counted);
 	ada_json_count(object, "functionCount", functions);

@@ -11,6 +11,7 @@
 
 #define COST_TOLD 25 /* percent of the CPU time */
 #define COST_TOLD_NS 250000000ull
+#define PRICE_MAX_NS 10000.0 /* that an agent is believed */
 
 void ada_recorder_wake(struct ada_recorder *recorder)
 {
@@ -91,14 +92,46 @@ void ada_provider_note_cpu(struct ada_provider *provider)
 		__atomic_store_n(&provider->cpu_ns, ns, __ATOMIC_RELAXED);
 }
 
+/* As long as nobody has told. */
+static void note_price(const struct ada_provider *provider)
+{
+	const struct ada_shm *shm = provider->segment.shm;
+	struct ada_recorder *recorder = provider->recorder;
+	uint32_t event;
+
+	if (!provider->mapped || recorder->price_event)
+		return;
+	event = __atomic_load_n(&shm->price_event, __ATOMIC_ACQUIRE);
+	recorder->price_object = shm->price_object;
+	__atomic_store_n(&recorder->price_event, event, __ATOMIC_RELEASE);
+}
+
+static double ns_of(const struct ada_recorder *recorder, uint32_t price)
+{
+	double ns = recorder->ticks_a_wait ? (double)price / ADA_PRICE_UNIT * ADA_WAIT_NS / recorder->ticks_a_wait : 0;
+
+	return ns < PRICE_MAX_NS ? ns : 0;
+}
+
+struct ada_price ada_provider_price(const struct ada_provider *provider)
+{
+	const struct ada_recorder *recorder = provider->recorder;
+	struct ada_price measured;
+
+	note_price(provider);
+	measured = (struct ada_price){ ns_of(recorder, recorder->price_event), ns_of(recorder, recorder->price_object) };
+	return ada_ledger_price(&provider->ledger, &measured);
+}
+
 struct ada_cost ada_provider_cost(const struct ada_provider *provider)
 {
 	struct ada_cost cost = { .events = ada_provider_events(provider) + ada_provider_lost(provider) };
 	uint64_t cpu_ns = __atomic_load_n(&provider->cpu_ns, __ATOMIC_RELAXED);
 
 	cost.cpu_ns = cpu_ns > provider->cpu_before_ns ? cpu_ns - provider->cpu_before_ns : 0;
-	cost.event_ns = ada_ledger_event_ns(&provider->ledger);
-	cost.cost_ns = (uint64_t)((double)cost.events * cost.event_ns);
+	cost.price = ada_provider_price(provider);
+	cost.objects = provider->ledger.objects < cost.events ? provider->ledger.objects : cost.events;
+	cost.cost_ns = (uint64_t)((double)(cost.events - cost.objects) * cost.price.event_ns + (double)cost.objects * cost.price.object_ns);
 	return cost;
 }
 
@@ -179,6 +212,7 @@ static void keep_tables(struct ada_provider *provider)
 
 void ada_provider_snapshot(struct ada_provider *provider)
 {
+	note_price(provider);
 	if (provider->mapped)
 		keep_tables(provider);
 }

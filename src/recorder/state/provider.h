@@ -16,10 +16,11 @@ void ada_recorder_wake(struct ada_recorder *recorder);
 /* Any thread: notes a process or image that runs unrecorded. program NULL: what /proc says. */
 void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, const char *program, const char *reason);
 
-/* What recording took of a process's CPU time: its events, each at the price that the ledger has found. */
+/* What recording took of a process's CPU time: its events, each at the price that the ledger has for its kind. */
 struct ada_cost {
-	uint64_t events; /* in files or lost */
-	double event_ns; /* that one takes (index/ledger.h); 0: not known */
+	uint64_t events;  /* in files or lost */
+	uint64_t objects; /* of these OBJECT events, as the ledger has them */
+	struct ada_price price;
 	uint64_t cost_ns;
 	uint64_t cpu_ns; /* that it has used since this image began, when last looked at; 0: not known */
 };
@@ -30,6 +31,7 @@ unsigned ada_cost_told(const struct ada_cost *cost);
 
 /* Main thread. */
 struct ada_cost ada_provider_cost(const struct ada_provider *provider);
+struct ada_price ada_provider_price(const struct ada_provider *provider);
 size_t ada_provider_functions_of_most(const struct ada_provider *provider); /* of the ledger: it ranks all functions */
 void ada_provider_note_cpu(struct ada_provider *provider); /* looks at the CPU time of a process that isn't gone. Any thread. */
 void ada_provider_snapshot(struct ada_provider *provider); /* what the manifest needs of the segment, as it is now */

@@ -152,6 +152,8 @@ struct ada_recorder {
 	struct ada_policy *policy;
 	struct ada_clock *clock;
 	uint32_t ticks_a_wait; /* ADA_WAIT_NS by that clock, as it began */
+	/* As the first agent has measured it (abi/wire.h); 0: not known. The second is read only where the first is there (atomic) */
+	uint32_t price_event, price_object;
 	struct ada_sink *sink;
 	struct ada_packers *packers;
 	struct ada_bound *bound; /* NULL: the session may be of any size and age */
