@@ -102,6 +102,37 @@ def test_some_segments_packed(ada, session, tmp_path):
     assert ada("unpack", session).status == 0
 
 
+def test_raw_blocks_are_compressed(ada, session, build_dir, tmp_path):
+    """What a recorder under pressure wrote without zstd: packing once more makes up for it, and nobody else sees a difference."""
+    def size():
+        return sum(len(content) for content in files(session, "pid_*/thread_*/index*.atp").values())
+    plain, whole = answers(ada, session, tmp_path), files(session, "pid_*/thread_*/index*.atf")
+    for lane in {path.parent for path in whole}:
+        subprocess.run([build_dir / "tests" / "agreement" / "raw_lane", session / lane], check=True)
+    raw, large = answers(ada, session, tmp_path), size()
+    assert ada("verify", session).status == 0
+    result = ada("pack", session)
+    assert result.status == 0, result.stderr.decode()
+    if large > 1000:        # one event has nothing to compress
+        assert size() < large and "bytes an event" in result.stdout.decode()
+    squeezed = answers(ada, session, tmp_path)
+    assert [question for question in plain if not plain[question] == raw[question] == squeezed[question]] == []
+    assert ada("verify", session).status == 0 and ada("pack", session).stdout.decode().endswith("nothing to pack\n")
+    assert ada("unpack", session).status == 0 and files(session, "pid_*/thread_*/index*.atf") == whole
+
+
+def test_a_damaged_raw_block_stays(ada, build_dir, tmp_path):
+    subprocess.run([build_dir / "tests" / "query" / "synth", "random:7:1:100000", tmp_path / "session"], check=True)
+    lane, = {path.parent for path in (tmp_path / "session").glob("pid_*/thread_*/index.atf")}
+    subprocess.run([build_dir / "tests" / "agreement" / "raw_lane", lane], check=True)
+    content = bytearray((lane / "index.atp").read_bytes())
+    content[1000] ^= 4
+    (lane / "index.atp").write_bytes(content)
+    result = ada("pack", tmp_path / "session")
+    assert result.status == 125 and b"damaged" in result.stderr and result.stderr.count(b"\n") == 1
+    assert (lane / "index.atp").read_bytes() == content and not list(lane.glob("*.tmp"))
+
+
 @pytest.mark.traces
 def test_recorded_packed(ada, build_dir, tmp_path):
     """Recorded so, with four threads, losses, windows and segments: the same answers as once it is unpacked."""

@@ -75,6 +75,11 @@ int atf_index_unpack(const struct atf_index *index, const char *path, atf_index_
  * packer has passed what comes before it. */
 int atf_index_append_packed(struct atf_index_packer *packer, int fd, const struct atf_index *index, const struct ada_event *events,
 			    uint64_t count);
+/* Blocks of a finished file were written raw, under pressure: squeeze.c. */
+bool atf_index_is_raw(const struct atf_index *index);
+/* A new file, on the disk, of the same blocks as this packed one, which is complete; all of them compressed. What failed stays there. */
+int atf_index_squeeze(struct atf_index_packer *packer, const struct atf_index *index, const char *path, atf_index_progress *progress,
+		      void *context, struct atf_message *message);
 bool atf_index_same(const struct atf_index *one, const struct atf_index *other); /* byte for byte, as plain files */
 
 #pragma GCC visibility pop

@@ -56,7 +56,7 @@ void atf_packer_free(struct atf_packer *packer);
 
 enum atf_pack_how {
 	ATF_PACK_ZSTD,
-	ATF_PACK_RAW, /* under pressure: some 1.5 bytes an event; atf_pack_squeeze makes up for it */
+	ATF_PACK_RAW, /* under pressure: some 1.5 bytes an event; `ada pack` makes up for it (atf_index_squeeze) */
 };
 struct atf_pack_bytes {
 	uint8_t *bytes; /* the packer's, until its next call */

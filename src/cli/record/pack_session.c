@@ -3,6 +3,9 @@
  *   index.atf              packed into index.atp.tmp, fsync, compared event by event
  *   index.atf index.atp    renamed, fsync of the directory: both are there and say the same
  *             index.atp    the plain one goes; the manifest names the new file once all segments of its process are done
+ *
+ * Of a packed one some blocks may be raw, written while the recorder was pressed: index.atp.tmp has the same blocks compressed, and takes
+ * its place.
  */
 #include "cli/record/pack_session.h"
 #include <errno.h>
@@ -19,6 +22,7 @@
 
 struct segment {
 	char plain[PATH_MAX], packed[PATH_MAX], anew[PATH_MAX];
+	const char *from, *to; /* what is read; whose place the new file takes, which may be the same */
 };
 
 static bool tell_progress(void *context, uint64_t events)
@@ -77,82 +81,86 @@ static int compare(const struct atf_index *index, const char *anew, struct atf_m
 /* The new file takes the old one's place. */
 static int take_place(struct ada_packing *packing, const struct segment *segment, const char *directory, struct ada_error *error)
 {
-	const char *old = packing->unpack ? segment->packed : segment->plain, *now = packing->unpack ? segment->plain : segment->packed;
 	int status;
 
-	packing->bytes_before += bytes_of(old);
+	packing->bytes_before += bytes_of(segment->from);
 	packing->bytes_after += bytes_of(segment->anew);
-	if (rename(segment->anew, now))
-		return ada_error_system(error, errno, "%s", now);
+	if (rename(segment->anew, segment->to))
+		return ada_error_system(error, errno, "%s", segment->to);
 	status = sync_directory(directory, error);
 	if (status)
 		return status;
-	if (unlink(old))
-		return ada_error_system(error, errno, "%s", old);
+	if (segment->from != segment->to && unlink(segment->from))
+		return ada_error_system(error, errno, "%s", segment->from);
 	packing->segments++;
 	return 0;
 }
 
-static int convert(struct ada_packing *packing, struct atf_index_packer *packer, const struct segment *segment, const char *directory,
-		   struct ada_error *error)
+static int convert(struct ada_packing *packing, struct atf_index_packer *packer, const struct segment *segment,
+		   const struct atf_index *index, const char *directory, struct ada_error *error)
 {
-	const char *from = packing->unpack ? segment->packed : segment->plain;
 	struct atf_message message = { "" };
-	struct atf_index *index;
-	int status = atf_index_open(&index, from, &message);
+	int status;
 
-	if (status)
-		return fail(error, from, status, &message);
 	unlink(segment->anew); /* of a run that was killed */
 	if (packing->unpack)
 		status = atf_index_unpack(index, segment->anew, tell_progress, packing, &message);
+	else if (segment->from == segment->to)
+		status = atf_index_squeeze(packer, index, segment->anew, tell_progress, packing, &message);
 	else
 		status = atf_index_pack(packer, index, segment->anew, tell_progress, packing, &message);
 	if (!status)
 		status = compare(index, segment->anew, &message);
 	if (status) {
 		unlink(segment->anew);
-		status = fail(error, from, status, &message);
-	} else {
-		packing->events += atf_index_count(index);
-		status = take_place(packing, segment, directory, error);
+		return fail(error, segment->from, status, &message);
 	}
-	atf_index_close(index);
-	return status;
+	packing->events += atf_index_count(index);
+	return take_place(packing, segment, directory, error);
 }
 
-/* A segment that is as it should be; where both files are there, an earlier run ended before the old one was gone. */
-static int pass(struct ada_packing *packing, struct atf_index_packer *packer, const struct segment *segment, struct ada_error *error)
+/* Of a segment that is as it should be; or nearly. Where both files are there, an earlier run ended before the old one was gone. */
+static int pass(struct ada_packing *packing, struct atf_index_packer *packer, const struct segment *segment, const struct atf_index *index,
+		const char *directory, struct ada_error *error)
 {
-	struct atf_message message = { "" };
-	struct atf_index *index;
-	int status = atf_index_open(&index, packing->unpack ? segment->plain : segment->packed, &message);
+	int status = packing->unpack ? 0 : atf_index_pass(packer, index);
 
 	if (status)
-		return fail(error, segment->plain, status, &message);
+		return fail(error, segment->from, status, &(struct atf_message){ "" });
+	if (!packing->unpack && atf_index_is_raw(index))
+		return convert(packing, packer, segment, index, directory, error);
 	tell_progress(packing, atf_index_count(index));
-	if (!packing->unpack)
-		status = atf_index_pass(packer, index);
-	atf_index_close(index);
-	return status ? fail(error, segment->packed, status, &message) : 0;
+	return 0;
 }
 
 static int convert_segment(struct ada_packing *packing, struct atf_index_packer *packer, const char *directory, uint32_t number,
 			   struct ada_error *error)
 {
+	struct atf_message message = { "" };
 	struct segment segment;
+	struct atf_index *index;
+	bool is_done;
+	int status;
 
 	if (atf_index_path(segment.plain, sizeof segment.plain, directory, number) ||
-	    atf_packed_path(segment.packed, sizeof segment.packed, directory, number) ||
-	    ada_path(segment.anew, "%s.tmp", packing->unpack ? segment.plain : segment.packed))
+	    atf_packed_path(segment.packed, sizeof segment.packed, directory, number))
 		return ada_error_system(error, ENAMETOOLONG, "%s", directory);
-	/* The plain one counts where both are there. */
-	if (packing->unpack && !access(segment.plain, F_OK))
-		return unlink(segment.packed) && errno != ENOENT ? ada_error_system(error, errno, "%s", segment.packed) :
-								   pass(packing, packer, &segment, error);
-	if (!packing->unpack && access(segment.plain, F_OK))
-		return pass(packing, packer, &segment, error);
-	return convert(packing, packer, &segment, directory, error);
+	is_done = packing->unpack == !access(segment.plain, F_OK); /* the plain one counts where both are there */
+	segment.to = packing->unpack ? segment.plain : segment.packed;
+	segment.from = is_done ? segment.to : packing->unpack ? segment.packed : segment.plain;
+	if (ada_path(segment.anew, "%s.tmp", segment.to))
+		return ada_error_system(error, ENAMETOOLONG, "%s", directory);
+	if (is_done && packing->unpack && unlink(segment.packed) && errno != ENOENT)
+		return ada_error_system(error, errno, "%s", segment.packed);
+	status = atf_index_open(&index, segment.from, &message);
+	if (status)
+		return fail(error, segment.from, status, &message);
+	if (is_done)
+		status = pass(packing, packer, &segment, index, directory, error);
+	else
+		status = convert(packing, packer, &segment, index, directory, error);
+	atf_index_close(index);
+	return status;
 }
 
 static int convert_thread(struct ada_packing *packing, const struct ada_thread *thread, struct ada_error *error)
