@@ -91,7 +91,7 @@ def test_dump(ada, record):
     session = record("processes/capture_confined", "--capture=take:1=str")
     lines = [json.loads(line) for line in ada("dump", "--format=json", "--detail", "--function=open", session).stdout.splitlines()]
     call = next(line for line in lines if line.get("kind") == "call")
-    assert call["detail"]["captured"] == [{"argument": 1, "address": call["detail"]["x0"], "bytes": b"/no/file".hex(),
+    assert call["detail"]["captured"] == [{"argument": 1, "address": call["detail"]["rdi"], "bytes": b"/no/file".hex(),
                                            "text": "/no/file", "cut": False, "unreadable": False}]
     text = ada("dump", "--detail", "--function=open", session).stdout.decode()
     assert 'argument 1 at 0x' in text and '"/no/file"' in text

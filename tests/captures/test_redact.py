@@ -34,7 +34,7 @@ def holds(session, needle):
 
 
 def detail(ada, session, kind="call"):
-    rows = json.loads(ada("query", "--format=json", session.path, f"SELECT *, captured, args FROM detail WHERE function = 'login' AND kind = '{kind}'").stdout)
+    rows = json.loads(ada("query", "--format=json", session.path, f"SELECT *, captured, args, rdi, rsi, rdx, rcx, r8, r9 FROM detail WHERE function = 'login' AND kind = '{kind}'").stdout)
     row, = rows["rows"]
     return row
 
@@ -50,8 +50,8 @@ def test_without(ada, program, tmp_path):
     for secret in (PIN, b"hunter2", b"tokentoken", b"/secret/place"):
         assert "detail.atf" in holds(session, secret), secret
     row = detail(ada, session)
-    assert row["x2"] == row["x3"] == 0x5EC2E75EC2E7 and len(json.loads(row["captured"])) == 3
-    assert detail(ada, session, "return")["x1"] == 0x5EC2E75EC2E7       # what is left in rdx
+    assert row["x2"] == row["x3"] == row["rdx"] == row["rcx"] == 0x5EC2E75EC2E7 and len(json.loads(row["captured"])) == 3
+    assert detail(ada, session, "return")["rdx"] == 0x5EC2E75EC2E7      # what is left in rdx
     manifest, found = marks(session)
     assert found[0]["value"] == found[1]["key"] == 0x5EC2E75EC2E7
     assert "redacted" not in manifest["detail_lane"]
@@ -65,11 +65,12 @@ def test_dropped(ada, program, tmp_path):
         assert not holds(session, secret), secret
     row = detail(ada, session)
     assert [row[f"x{n}"] for n in (1, 2, 3, 4)] == [None] * 4 and row["x5"] == 77 and row["x0"]
+    assert [row[name] for name in ("rsi", "rdx", "rcx", "r8")] == [None] * 4 and row["r9"] == 77 and row["rdi"] == row["x0"]
     assert [(entry["argument"], entry["text"]) for entry in json.loads(row["captured"])] == [(1, "someone")]
     assert row["args"] == 'login(user="someone", password=(redacted), pin=(redacted), again=(redacted), token=(redacted), other=77)'
-    assert detail(ada, session, "return")["x1"] is None
+    assert detail(ada, session, "return")["rdx"] is None
     text = ada("dump", "--detail", "--function=login", session.path).stdout.decode()
-    assert "rsi=(redacted) rdx=(redacted) rcx=(redacted) r8=(redacted) r9=0x4d" in text and "rdx=(redacted)\n" in text
+    assert "rsi=(redacted) rdx=(redacted) rcx=(redacted) r8=(redacted) r9=0x4d" in text and "rdx=(redacted) rax=" in text
     manifest, found = marks(session)
     assert manifest["detail_lane"]["redacted"] == ["login:2,login:3", "re:^logi.$:5,stat:1"]
     assert found[0]["value"] is None and found[1]["key"] is None

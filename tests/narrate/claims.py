@@ -427,10 +427,10 @@ class Story:
             r"([\d,]+) of its ([\d,]+) returns with detail in this window (?:is|are) ", rest).groups()
         event, = self.events(row)
         assert (event["function"], event["kind"]) == (name, "return")
-        register = int(event["detail"]["x0"], 16) & 0xffffffff
+        register = int(event["detail"]["rax"], 16) & 0xffffffff
         assert value == "NULL" if not register else register - 2**32 == int(value)
         window = self.window(row)
-        results = [int(r["detail"]["x0"], 16) & 0xffffffff for t in self.threads.values() for r in t.rows if r["function"] == name and
+        results = [int(r["detail"]["rax"], 16) & 0xffffffff for t in self.threads.values() for r in t.rows if r["function"] == name and
                    r["kind"] == "return" and r["detail"] and window["startNs"] <= r["timestamp_ns"] <= window["endNs"]]
         assert (number(errors), number(returns)) == (sum(r >= 2**31 or not r and value == "NULL" for r in results), len(results))
 

@@ -160,6 +160,9 @@ def test_cuts_on_a_clock_are_those_of_the_host(ada, copy):
         wall = "2026-01-01T00:00:00.%09dZ" % (row["timestamp_ns"] - START_NS)
         assert [r["index_seq"] for r in rows_of(ada, "--clock=wall", f"--from={wall}", path)] == \
             [r["index_seq"] for r in rows if r["timestamp_ns"] >= row["timestamp_ns"]]
+        for clock in "boot", "video":               # what has a date is of the wall clock on all
+            assert [r["index_seq"] for r in rows_of(ada, f"--clock={clock}", f"--from={wall}", path)] == \
+                [r["index_seq"] for r in rows if r["timestamp_ns"] >= row["timestamp_ns"]]
     cut = rows[3]["timestamp_ns"] - START_NS
     assert rows_of(ada, "--clock=video", f"--from=+{cut}ns", path) == [
         row for row in rows if row["timestamp_ns"] >= START_NS + cut]     # + is the session's start on every clock

@@ -82,9 +82,9 @@ def test_dump_gives_every_field(ada, session):
 
 def test_dump_text(ada, session):
     lines = answer(ada, "dump", session("plain")).stdout.decode().splitlines()
-    assert lines[0] == "    0.000000000      100  > main"
-    assert lines[2] == "    0.000000100      100    < leaf  100 ns"
-    assert lines[6] == "    0.000000350      100    ! thrower  50 ns"
+    assert lines[0] == "    0.000000000  0:prog        > main"
+    assert lines[2] == "    0.000000100  0:prog          < leaf  100 ns"
+    assert lines[6] == "    0.000000350  0:prog          ! thrower  50 ns"
     assert lines[-1] == "10 events; none was lost."
 
 
@@ -190,16 +190,19 @@ def test_still_recording(ada, session):
     answer(ada, "verify", session("running"))
 
 
-DETAIL_OF_5 = {**{f"x{i}": hex(80 + i) for i in range(8)}, "lr": "0x401005", "fp": "0x1", "sp": "0x7ff0",
-               **{f"fp{i}": hex(i) for i in range(8)}, "stack": "0505"}
+REGISTERS = ["rdi", "rsi", "rdx", "rcx", "r8", "r9", "rax", "r10"]
+DETAIL_OF_5 = {**{name: hex(80 + i) for i, name in enumerate(REGISTERS)}, "return_address": "0x401005", "rbp": "0x1", "rsp": "0x7ff0",
+               **{f"xmm{i}": hex(i) for i in range(8)}, "stack": "0505"}
+DETAIL_OF_6 = {"rax": "0x60", "rdx": "0x61", "xmm0": "0x62", "xmm1": "0x63", "return_address": "0x401006", "rbp": "0x1", "rsp": "0x7ff0",
+               "stack": "0606"}
 
 
 def test_dump_gives_detail(ada, session):
     rows, completeness = as_lines(ada, "--detail", session("detail"))
     assert [row["index_seq"] for row in rows if row["detail"]] == [5, 6, 7, 8, 9, 10]
     assert rows[5]["detail"] == {**DETAIL_OF_5, "args": None, "result": None}     # no file, so no types
-    assert rows[9]["detail"]["x0"] == "0x0"             # the next segment counts from 0
-    assert "fp0" not in rows[6]["detail"]               # a return has no vectors
+    assert rows[6]["detail"] == {**DETAIL_OF_6, "args": None, "result": None}
+    assert rows[9]["detail"]["rdi"] == "0x0"            # the next segment counts from 0
     assert completeness["detailCoverage"] == 0.375
     assert "detail" not in as_lines(ada, session("detail"))[0][5]
 
@@ -207,16 +210,17 @@ def test_dump_gives_detail(ada, session):
 def test_dump_csv_gives_detail(ada, session):
     rows = as_csv(ada, "dump", "--detail", session("detail"))
     assert {key: rows[5][key] for key in DETAIL_OF_5} == DETAIL_OF_5
+    assert {key: rows[6][key] for key in DETAIL_OF_5} == {**dict.fromkeys(DETAIL_OF_5, ""), **DETAIL_OF_6}
     assert {rows[4][key] for key in DETAIL_OF_5} == {""}
 
 
 def test_dump_text_gives_detail(ada, session):
     lines = answer(ada, "dump", "--detail", "--window=0", session("detail")).stdout.decode().splitlines()
     assert [line.strip() for line in lines] == [
-        "0.000000230      100    > leaf", "rdi=0x50 rsi=0x51 rdx=0x52 rcx=0x53 r8=0x54 r9=0x55 rax=0x56 r10=0x57",
-        "return=0x401005 rbp=0x1 rsp=0x7ff0", "xmm0=0x0 xmm1=0x1 xmm2=0x2 xmm3=0x3 xmm4=0x4 xmm5=0x5 xmm6=0x6 xmm7=0x7", "stack 0505",
-        "0.000000330      100    < leaf  100 ns", "rax=0x60 rdx=0x61",
-        "return=0x401006 rbp=0x1 rsp=0x7ff0", "stack 0606", "2 events; none was lost; 100 % have detail."]
+        "0.000000230  0:prog          > leaf", "rdi=0x50 rsi=0x51 rdx=0x52 rcx=0x53 r8=0x54 r9=0x55 rax=0x56 r10=0x57",
+        "return_address=0x401005 rbp=0x1 rsp=0x7ff0", "xmm0=0x0 xmm1=0x1 xmm2=0x2 xmm3=0x3 xmm4=0x4 xmm5=0x5 xmm6=0x6 xmm7=0x7", "stack 0505",
+        "0.000000330  0:prog          < leaf  100 ns", "rdx=0x61 rax=0x60",
+        "return_address=0x401006 rbp=0x1 rsp=0x7ff0", "xmm0=0x62 xmm1=0x63", "stack 0606", "2 events; none was lost; 100 % have detail."]
 
 
 def test_info_says_detail(ada, session):

@@ -33,6 +33,14 @@ def test_text(ada, session):
                      "10 events; none was lost."]
 
 
+def test_text_of_several_processes(ada, session):
+    """Their threads have the same numbers: the system's differ."""
+    lines = ada("dump", "--calls", session("processes")).stdout.decode().splitlines()
+    assert [line[15:] for line in lines[:2]] == ["  50:prog            100 ns | main", "  51:prog            100 ns | main"]
+    events = ada("dump", session("processes")).stdout.decode().splitlines()
+    assert {line[15:35] for line in events[:-1]} == {"  50:prog           ", "  51:prog           "}
+
+
 def test_csv_has_the_same(ada, session):
     lines = ada("dump", "--calls", "--format=csv", session("plain")).stdout.decode().splitlines()
     assert lines[0] == "timestamp_ns,thread,tid,index_seq,function,module,depth,duration_ns,self_ns,outcome"

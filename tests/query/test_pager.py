@@ -1,6 +1,7 @@
 """Long text goes through a pager where standard output is a terminal, and nowhere else."""
 import os
 import pty
+import re
 import subprocess
 
 import pytest
@@ -43,6 +44,23 @@ def test_text_for_a_terminal_is_paged(ada, on_terminal, session, command):
 def test_colours_stay(on_terminal, session):
     text, _, _ = on_terminal("dump", "--calls", session("rules"))
     assert text.startswith("paged FRX\n") and text.removeprefix("paged FRX\n") == on_terminal("dump", "--calls", "--no-pager", session("rules"))[0]
+
+
+@pytest.mark.parametrize("arguments, slow", [(["--calls"], r"(?P<duration>[\d.]+ (?:ms|s)) \|"),
+                                             ([], r"[<!] .*  (?P<duration>[\d.]+ (?:ms|s))$")])
+def test_long_durations_are_coloured(on_terminal, session, arguments, slow):
+    """From 1 ms on in yellow, from 100 ms on in red, and no shorter one."""
+    coloured = on_terminal("dump", "--no-pager", *arguments, session("random:7:3:4000"))[0]
+    coloured = re.sub(r"\x1b\[31m([!~] .*?)\x1b\[0m", r"\1", coloured)    # what is red itself
+    lines = on_terminal("dump", "--no-pager", *arguments, session("random:7:3:4000"), NO_COLOR="1")[0].splitlines()
+    found = [(line, re.search(slow, line)) for line in lines]
+    assert sum(bool(match) for _, match in found) >= 30
+
+    def expected(line, match):
+        ns = float(match["duration"].split()[0]) * (10**6 if "ms" in match["duration"] else 10**9)
+        colour = "\x1b[31m" if ns >= 100 * 10**6 else "\x1b[33m"
+        return line[:match.start("duration")] + colour + match["duration"] + "\x1b[0m" + line[match.end("duration"):]
+    assert coloured.splitlines() == [expected(line, match) if match else line for line, match in found]
 
 
 @pytest.mark.parametrize("environment", [{"ADA_PAGER": ""}, {"ADA_PAGER": "cat"}, {"TERM": "dumb"}, {"TERM": None},

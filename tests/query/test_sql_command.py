@@ -331,6 +331,12 @@ def test_detail_and_windows_are_those_of_the_files(ada, recorded):
     registers = ", ".join(f"x{i}" for i in range(8))
     assert values(ada, session, f"SELECT thread, index_seq, timestamp_ns, {registers}, lr, fp, sp, stack FROM detail"
                   " ORDER BY 1, 2") == records
+    native = {"call": "rdi rsi rdx rcx r8 r9 rax r10".split(), "return": "rax rdx xmm0 xmm1".split()}
+    for kind, names in native.items():
+        same = " AND ".join([f"{name} IS x{i}" for i, name in enumerate(names)] +
+                            ["return_address IS lr", "rbp IS fp", "rsp IS sp", f"xmm7 IS {'fp7' if kind == 'call' else 'NULL'}"])
+        (counts,) = values(ada, session, f"SELECT COUNT(*), SUM({same}), SUM(rdi IS NULL) FROM detail WHERE kind = '{kind}'")
+        assert counts[0] == counts[1] > 0 and counts[2] == (0 if kind == "call" else counts[0])
     assert values(ada, session, "SELECT window, start_ns, end_ns, marks, events FROM windows") == [
         (i, w["startNs"], w["endNs"], w["markedCount"], w["eventCount"]) for i, w in enumerate(process.windows)]
     assert values(ada, session, "SELECT window, timestamp_ns, thread, index_seq FROM marks") == [

@@ -73,7 +73,7 @@ def test_a_window_has_its_detail(browser, exported):
     with opened_page(browser, f"file://{path}") as page:
         page.run("const { pick } = await import('ada/input.js'); await pick(arguments[0], arguments[1])", data["threads"][0], begun["index_seq"])
         page.until("return document.getElementById('call').dataset.of")
-        assert f"lr   {begun['detail']['lr']}" in page.text("#call")
+        assert f"return_address {begun['detail']['return_address']}" in page.text("#call")
 
 
 def test_names_end_no_script(exported, view):

@@ -10,10 +10,7 @@
 #include "query/calls/scan.h"
 
 #define KEPT_LEAST (1u << 16) /* calls, before those behind the limit are dropped */
-#define THREAD_WIDTH 12
 #define DURATION_WIDTH 9
-#define SLOW_NS 1000000u /* durations that stand out on a terminal */
-#define VERY_SLOW_NS 100000000u
 #define INDENT_MAX 64
 
 struct call {
@@ -91,33 +88,13 @@ static const char *const outcomes[] = { [ADA_OUTCOME_RETURN] = "return",
 					[ADA_OUTCOME_OPEN] = "open",
 					[ADA_OUTCOME_UNKNOWN] = "unknown" };
 
-/* "2:worker", cut to what fits. */
-static void put_thread(struct ada_output *output, const struct ada_thread *thread)
-{
-	char text[THREAD_WIDTH + 1];
-	size_t length;
-
-	snprintf(text, sizeof text, *thread->name ? "%u:%s" : "%u", thread->number, thread->name);
-	ada_output_text(output, text);
-	length = strlen(text);
-	ada_output_spaces(output, THREAD_WIDTH - length);
-}
-
 static void put_duration(struct ada_dump *dump, const struct call *call)
 {
-	const char *colour = !dump->colours || call->duration_ns < SLOW_NS ? NULL :
-			     call->duration_ns < VERY_SLOW_NS		   ? "\033[33m" :
-									     "\033[31m";
 	char text[ADA_UNITS_TEXT] = "-";
-	size_t length;
 
 	if (call->outcome != ADA_OUTCOME_UNKNOWN)
 		ada_format_duration(call->duration_ns, text);
-	length = strlen(text);
-	ada_output_spaces(dump->output, length < DURATION_WIDTH ? DURATION_WIDTH - length : 0);
-	ada_output_string(dump->output, colour ? colour : "");
-	ada_output_string(dump->output, text);
-	ada_output_string(dump->output, colour ? "\033[0m" : "");
+	ada_dump_duration(dump, text, call->duration_ns, DURATION_WIDTH);
 }
 
 /* "(fd=3)" of the call, " = 5" of its return, where their detail was kept and types are known. */
@@ -148,8 +125,7 @@ static void put_text(struct ada_dump *dump, const struct call *call, const struc
 	struct ada_output *output = dump->output;
 
 	ada_dump_time(dump, call->start_ns);
-	ada_output_spaces(output, 2);
-	put_thread(output, call->thread);
+	ada_dump_thread(dump, call->thread);
 	put_duration(dump, call);
 	ada_output_string(output, " | ");
 	ada_output_spaces(output, 2 * (size_t)(call->depth < INDENT_MAX ? call->depth : INDENT_MAX));

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "query/session/windows.h"
+#include "query/values/registers.h"
 
-#define REGISTERS 8
 #define STACK_LINE 32 /* bytes of the stack in a line of text */
 
 bool ada_detail_of(const struct ada_moment *moment, struct atf_detail *record)
@@ -29,36 +29,21 @@ static void put_stack(struct ada_output *output, const uint8_t *bytes, size_t co
 
 /* --- json ----------------------------------------------------------------------------------------------------------- */
 
-static void put_field(struct ada_output *output, const char *name, uint64_t number)
-{
-	ada_output_string(output, name);
-	put_hex(output, number);
-	ada_output_string(output, "\", ");
-}
-
-/* x of the record: null where it was dropped. */
+/* Those that the record has: null where one was dropped. */
 static void put_registers(struct ada_output *output, const struct atf_detail *record)
 {
-	char name[16];
+	for (unsigned int i = 0; i < ADA_NATIVES; i++) {
+		uint64_t value;
+		enum ada_native_state state = ada_native_value(record, i, &value);
 
-	for (int i = 0; i < REGISTERS; i++) {
-		bool redacted = ada_captured_redacted(record, i);
-
-		snprintf(name, sizeof name, "\"x%d\": %s", i, redacted ? "null, " : "\"");
-		if (redacted)
-			ada_output_string(output, name);
-		else
-			put_field(output, name, record->x[i]);
-	}
-}
-
-static void put_vectors(struct ada_output *output, const struct atf_detail *record)
-{
-	char name[16];
-
-	for (unsigned int i = 0; i < REGISTERS; i++) {
-		snprintf(name, sizeof name, "\"fp%u\": \"", i);
-		put_field(output, name, record->vectors[i]);
+		if (state == ADA_NATIVE_ABSENT)
+			continue;
+		ada_output_format(output, "\"%s\": ", ada_native_names[i]);
+		if (state == ADA_NATIVE_KNOWN) {
+			ada_output_string(output, "\"");
+			put_hex(output, value);
+		}
+		ada_output_string(output, state == ADA_NATIVE_KNOWN ? "\", " : "null, ");
 	}
 }
 
@@ -95,11 +80,6 @@ void ada_detail_json(struct ada_output *output, const struct atf_detail *record,
 	}
 	ada_output_string(output, "{");
 	put_registers(output, record);
-	put_field(output, "\"lr\": \"", record->lr);
-	put_field(output, "\"fp\": \"", record->fp);
-	put_field(output, "\"sp\": \"", record->sp);
-	if (record->flags & ATF_DETAIL_VECTORS)
-		put_vectors(output, record);
 	ada_output_string(output, "\"stack\": \"");
 	put_stack(output, record->stack, record->stack_size);
 	ada_output_string(output, "\"");
@@ -110,32 +90,18 @@ void ada_detail_json(struct ada_output *output, const struct atf_detail *record,
 
 /* --- csv ------------------------------------------------------------------------------------------------------------ */
 
-static void put_cells(struct ada_output *output, const uint64_t *numbers, size_t count, bool present)
-{
-	for (size_t i = 0; i < count; i++) {
-		ada_output_string(output, ",");
-		if (present)
-			put_hex(output, numbers[i]);
-	}
-}
-
-static void put_register_cells(struct ada_output *output, const struct atf_detail *record)
-{
-	for (int i = 0; i < REGISTERS; i++)
-		put_cells(output, record ? &record->x[i] : NULL, 1, record && !ada_captured_redacted(record, i));
-}
-
 void ada_detail_csv(struct ada_output *output, const struct atf_detail *record)
 {
-	static const struct atf_detail none;
-	const struct atf_detail *shown = record ? record : &none;
-	const uint64_t places[] = { shown->lr, shown->fp, shown->sp };
+	for (unsigned int i = 0; i < ADA_NATIVES; i++) {
+		uint64_t value;
 
-	put_register_cells(output, record);
-	put_cells(output, places, 3, record);
-	put_cells(output, shown->vectors, REGISTERS, shown->flags & ATF_DETAIL_VECTORS);
+		ada_output_string(output, ",");
+		if (record && ada_native_value(record, i, &value) == ADA_NATIVE_KNOWN)
+			put_hex(output, value);
+	}
 	ada_output_string(output, ",");
-	put_stack(output, shown->stack, shown->stack_size);
+	if (record)
+		put_stack(output, record->stack, record->stack_size);
 }
 
 void ada_detail_csv_end(struct ada_output *output, const struct ada_arguments *arguments)
@@ -153,31 +119,41 @@ void ada_detail_csv_end(struct ada_output *output, const struct ada_arguments *a
 
 /* --- text ----------------------------------------------------------------------------------------------------------- */
 
-/* A line of registers, by the machine's names. */
-static void put_words(struct ada_output *output, const char *const *names, const uint64_t *numbers, size_t count)
+/* Line by line: what was handed over or returned, where the call stands, the vectors. */
+static const struct {
+	unsigned int from, to;
+} lines[] = { { ADA_NATIVE_RDI, ADA_NATIVE_R10 }, { ADA_NATIVE_RETURN_ADDRESS, ADA_NATIVE_RSP }, { ADA_NATIVE_XMM0, ADA_NATIVE_XMM7 } };
+
+/* A register of a line of them; `first`: the line begins with it. */
+static void put_word(struct ada_output *output, const char *name, const uint64_t *value, bool first)
 {
-	for (size_t i = 0; i < count; i++) {
-		ada_output_string(output, i ? " " : "");
-		ada_output_string(output, names[i]);
-		ada_output_string(output, "=");
-		put_hex(output, numbers[i]);
-	}
-	ada_output_string(output, "\n");
+	ada_output_string(output, first ? "" : " ");
+	ada_output_string(output, name);
+	ada_output_string(output, "=");
+	if (value)
+		put_hex(output, *value);
+	else
+		ada_output_string(output, ADA_REDACTED);
 }
 
-/* Those of the record, of which some may have been dropped. */
-static void put_register_words(struct ada_output *output, const char *const *names, const struct atf_detail *record, int count)
+static void put_lines(struct ada_output *output, const struct atf_detail *record, size_t indent)
 {
-	for (int i = 0; i < count; i++) {
-		ada_output_string(output, i ? " " : "");
-		ada_output_string(output, names[i]);
-		ada_output_string(output, "=");
-		if (ada_captured_redacted(record, i))
-			ada_output_string(output, ADA_REDACTED);
-		else
-			put_hex(output, record->x[i]);
+	for (size_t line = 0; line < sizeof lines / sizeof *lines; line++) {
+		bool first = true;
+
+		for (unsigned int i = lines[line].from; i <= lines[line].to; i++) {
+			uint64_t value;
+			enum ada_native_state state = ada_native_value(record, i, &value);
+
+			if (state == ADA_NATIVE_ABSENT)
+				continue;
+			if (first)
+				ada_output_spaces(output, indent);
+			put_word(output, ada_native_names[i], state == ADA_NATIVE_KNOWN ? &value : NULL, first);
+			first = false;
+		}
+		ada_output_string(output, first ? "" : "\n");
 	}
-	ada_output_string(output, "\n");
 }
 
 /* What arguments pointed at, a line each: strings as text, other memory in hexadecimal. */
@@ -207,23 +183,9 @@ static void put_captured_lines(struct ada_output *output, const struct atf_detai
 
 void ada_detail_text(struct ada_output *output, const struct atf_detail *record, size_t indent)
 {
-	static const char *const arguments[REGISTERS] = { "rdi", "rsi", "rdx", "rcx", "r8", "r9", "rax", "r10" };
-	static const char *const results[] = { "rax", "rdx" }, *const vector_results[] = { "xmm0", "xmm1" };
-	static const char *const vectors[REGISTERS] = { "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7" };
-	static const char *const places[] = { "return", "rbp", "rsp" };
-	bool is_return;
-
 	if (!record)
 		return;
-	is_return = record->event_type == ATF_DETAIL_RETURN;
-	ada_output_spaces(output, indent);
-	put_register_words(output, is_return ? results : arguments, record, is_return ? 2 : REGISTERS);
-	ada_output_spaces(output, indent);
-	put_words(output, places, (const uint64_t[]){ record->lr, record->fp, record->sp }, 3);
-	if (record->flags & ATF_DETAIL_VECTORS) {
-		ada_output_spaces(output, indent);
-		put_words(output, is_return ? vector_results : vectors, record->vectors, is_return ? 2 : REGISTERS);
-	}
+	put_lines(output, record, indent);
 	put_captured_lines(output, record, indent);
 	for (size_t at = 0; at < record->stack_size; at += STACK_LINE) {
 		ada_output_spaces(output, indent);

@@ -5,7 +5,7 @@
 #include "query/calls/timeline.h"
 #include "query/values/arguments.h"
 
-#define ADA_DETAIL_CSV "x0,x1,x2,x3,x4,x5,x6,x7,lr,fp,sp,fp0,fp1,fp2,fp3,fp4,fp5,fp6,fp7,stack"
+#define ADA_DETAIL_CSV "rdi,rsi,rdx,rcx,r8,r9,rax,r10,return_address,rbp,rsp,xmm0,xmm1,xmm2,xmm3,xmm4,xmm5,xmm6,xmm7,stack"
 
 #define ADA_DETAIL_CSV_END "arguments,result"
 

@@ -7,7 +7,11 @@
 #include "base/units.h"
 #include "cli/show/dump_detail.h"
 
-#define TID_WIDTH 9
+#define GAP 2 /* between columns */
+#define THREAD_WIDTH 12
+#define THREAD_OF_SEVERAL_WIDTH 16
+#define SLOW_NS 1000000u /* durations that stand out on a terminal */
+#define VERY_SLOW_NS 100000000u
 #define INDENT_MAX 64 /* levels; deeper calls show their depth as a number instead */
 
 void ada_dump_begin(struct ada_dump *dump)
@@ -37,10 +41,14 @@ const char *ada_dump_kind(uint32_t kind)
 
 /* --- the formats; name is NULL where an event is of no function ------------------------------------------------------------------------------ */
 
-/* The width of time and thread id in a line of text. */
 static size_t time_width(const struct ada_dump *dump)
 {
-	return TID_WIDTH + (dump->session->view.kind == ADA_CLOCK_WALL ? sizeof "2026-01-01T00:00:00.000000000Z" - 1 : 15);
+	return dump->session->view.kind == ADA_CLOCK_WALL ? sizeof "2026-01-01T00:00:00.000000000Z" - 1 : 15;
+}
+
+static size_t thread_width(const struct ada_dump *dump)
+{
+	return dump->several ? THREAD_OF_SEVERAL_WIDTH : THREAD_WIDTH;
 }
 
 static void put_padded(struct ada_output *output, uint64_t number, unsigned int width)
@@ -57,7 +65,7 @@ static void put_padded(struct ada_output *output, uint64_t number, unsigned int 
 static void put_told(struct ada_dump *dump, uint64_t ns)
 {
 	char text[ADA_CLOCK_TEXT];
-	size_t length = strlen(ada_clock_view_text(dump->session, ns, text)), width = time_width(dump) - TID_WIDTH;
+	size_t length = strlen(ada_clock_view_text(dump->session, ns, text)), width = time_width(dump);
 
 	if (dump->session->view.kind == ADA_CLOCK_MEDIA && length > 1)
 		text[--length] = 0; /* all are seconds */
@@ -81,6 +89,29 @@ void ada_dump_time(struct ada_dump *dump, uint64_t ns)
 	for (int i = 9; i >= 1; i--, fraction /= 10)
 		text[i] = '0' + fraction % 10;
 	ada_output_bytes(dump->output, text, sizeof text);
+}
+
+void ada_dump_thread(struct ada_dump *dump, const struct ada_thread *thread)
+{
+	uint32_t number = dump->several ? thread->tid : thread->number;
+	size_t width = thread_width(dump);
+	char text[THREAD_OF_SEVERAL_WIDTH + 1];
+
+	snprintf(text, width + 1, *thread->name ? "%u:%s" : "%u", number, thread->name);
+	ada_output_spaces(dump->output, GAP);
+	ada_output_text(dump->output, text);
+	ada_output_spaces(dump->output, width - strlen(text));
+}
+
+void ada_dump_duration(struct ada_dump *dump, const char *text, uint64_t ns, size_t width)
+{
+	const char *colour = !dump->colours || ns < SLOW_NS ? NULL : ns < VERY_SLOW_NS ? "\033[33m" : "\033[31m";
+	size_t length = strlen(text);
+
+	ada_output_spaces(dump->output, length < width ? width - length : 0);
+	ada_output_string(dump->output, colour ? colour : "");
+	ada_output_string(dump->output, text);
+	ada_output_string(dump->output, colour ? "\033[0m" : "");
 }
 
 /* What an event says that is of no function. */
@@ -130,8 +161,8 @@ static void put_text(struct ada_dump *dump, const struct ada_moment *moment, con
 	char text[ADA_UNITS_TEXT];
 
 	ada_dump_time(dump, event->timestamp_ns);
-	put_padded(output, moment->thread->tid, TID_WIDTH);
-	ada_output_spaces(output, 2 + 2 * (event->call_depth < INDENT_MAX ? event->call_depth : INDENT_MAX));
+	ada_dump_thread(dump, moment->thread);
+	ada_output_spaces(output, GAP + 2 * (event->call_depth < INDENT_MAX ? event->call_depth : INDENT_MAX));
 	if (notable)
 		ada_output_string(output, "\033[31m");
 	ada_output_bytes(output, &marks[event->event_kind], 1);
@@ -148,8 +179,8 @@ static void put_text(struct ada_dump *dump, const struct ada_moment *moment, con
 	if (notable)
 		ada_output_string(output, "\033[0m");
 	if (moment->duration_known) {
-		ada_output_spaces(output, 2);
-		ada_output_string(output, ada_format_duration(moment->duration_ns, text));
+		ada_output_spaces(output, GAP);
+		ada_dump_duration(dump, ada_format_duration(moment->duration_ns, text), moment->duration_ns, 0);
 	}
 	if (name && name->file && event->event_kind == ADA_EVENT_CALL) {
 		ada_output_string(output, "  at ");
@@ -158,7 +189,9 @@ static void put_text(struct ada_dump *dump, const struct ada_moment *moment, con
 		ada_output_u64(output, name->line);
 	}
 	ada_output_string(output, "\n");
-	ada_detail_text(output, detail, time_width(dump) + 5 + 2 * (event->call_depth < INDENT_MAX ? event->call_depth : INDENT_MAX));
+	ada_detail_text(output, detail,
+			time_width(dump) + thread_width(dump) + 3 * GAP + 1 +
+				2 * (event->call_depth < INDENT_MAX ? event->call_depth : INDENT_MAX));
 }
 
 /* Null where it has no room in 64 bits. */

@@ -133,8 +133,12 @@ static int parse_on_wall(const struct ada_clock_view *view, const char *text, ui
 int ada_clock_view_parse(const struct ada_clock_view *view, const struct ada_session *session, const char *text, uint64_t *ns,
 			 struct ada_error *error)
 {
+	struct ada_clock_view wall = { .kind = ADA_CLOCK_WALL };
+	uint64_t since_1970_ns;
 	int64_t media;
 
+	if (view->kind != ADA_CLOCK_WALL && parse_wall(text, &since_1970_ns)) /* nothing else is written so */
+		return ada_clock_view_open(&wall, session, "wall", error) ?: parse_on_wall(&wall, text, ns, error);
 	if (view->kind == ADA_CLOCK_BOOT || *text == '+')
 		return ada_parse_time(text, session->start_ns, ns, error);
 	if (view->kind == ADA_CLOCK_WALL)

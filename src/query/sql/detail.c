@@ -6,6 +6,7 @@
 #include "query/session/windows.h"
 #include "query/sql/parts.h"
 #include "query/values/arguments.h"
+#include "query/values/registers.h"
 
 enum {
 	THREAD,
@@ -28,7 +29,8 @@ enum {
 	MODULE,
 	DETAIL_SEQ,
 	ARGS,
-	CAPTURED
+	CAPTURED,
+	NATIVE
 };
 
 struct detail_cursor {
@@ -178,16 +180,22 @@ static void put_function(const struct detail_cursor *cursor, sqlite3_context *co
 /* Registers have 64 bits: values from 2^63 on come out negative, since SQL's integers are signed. */
 static bool put_register(const struct atf_detail *record, sqlite3_context *context, int column)
 {
-	if (column >= X0 && column <= X7 && ada_captured_redacted(record, column - X0))
+	uint64_t value;
+
+	if (column >= NATIVE) {
+		if (ada_native_value(record, (enum ada_native)(column - NATIVE), &value) == ADA_NATIVE_KNOWN)
+			sqlite3_result_int64(context, (int64_t)value);
+	} else if (column >= X0 && column <= X7 && ada_captured_redacted(record, column - X0)) {
 		sqlite3_result_null(context);
-	else if (column >= X0 && column <= X7)
+	} else if (column >= X0 && column <= X7) {
 		sqlite3_result_int64(context, (int64_t)record->x[column - X0]);
-	else if (column == LR || column == FP || column == SP)
+	} else if (column == LR || column == FP || column == SP) {
 		sqlite3_result_int64(context, (int64_t)(column == LR ? record->lr : column == FP ? record->fp : record->sp));
-	else if (column >= FP0 && column <= FP7 && record->flags & ATF_DETAIL_VECTORS)
+	} else if (column >= FP0 && column <= FP7 && record->flags & ATF_DETAIL_VECTORS) {
 		sqlite3_result_int64(context, (int64_t)record->vectors[column - FP0]);
-	else
+	} else {
 		return column >= FP0 && column <= FP7;
+	}
 	return true;
 }
 

@@ -82,6 +82,7 @@ static const struct ada_sql_column functions[] = {
 
 /* clang-format off */
 #define REGISTER(name) { name, "INTEGER", "register", false, ADA_SQL_PLAIN }
+#define NATIVE(name, help) { name, "INTEGER", help, true, ADA_SQL_PLAIN }
 #define VECTOR(name) { name, "INTEGER", "low half of a vector register; null: not captured", false, ADA_SQL_PLAIN }
 /* clang-format on */
 static const struct ada_sql_column detail[] = {
@@ -117,7 +118,26 @@ static const struct ada_sql_column detail[] = {
 	{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
 	{ "detail_seq", "INTEGER", "as in events", true, ADA_SQL_PLAIN },
 	{ "args", "TEXT", "arguments, or the result, as their types say; null: not known", true, ADA_SQL_PLAIN },
-	{ "captured", "TEXT", "what arguments pointed at, as in dump's JSON; null: nothing was captured", true, ADA_SQL_PLAIN }
+	{ "captured", "TEXT", "what arguments pointed at, as in dump's JSON; null: nothing was captured", true, ADA_SQL_PLAIN },
+	NATIVE("rdi", "by the machine's name, of calls; null: the record has none"),
+	NATIVE("rsi", "of calls"),
+	NATIVE("rdx", "of calls and returns"),
+	NATIVE("rcx", "of calls"),
+	NATIVE("r8", "of calls"),
+	NATIVE("r9", "of calls"),
+	NATIVE("rax", "of calls and returns"),
+	NATIVE("r10", "of calls"),
+	NATIVE("return_address", "of calls and returns"),
+	NATIVE("rbp", "of calls and returns"),
+	NATIVE("rsp", "of calls and returns"),
+	NATIVE("xmm0", "low half, of calls and returns"),
+	NATIVE("xmm1", "low half, of calls and returns"),
+	NATIVE("xmm2", "low half, of calls"),
+	NATIVE("xmm3", "low half, of calls"),
+	NATIVE("xmm4", "low half, of calls"),
+	NATIVE("xmm5", "low half, of calls"),
+	NATIVE("xmm6", "low half, of calls"),
+	NATIVE("xmm7", "low half, of calls")
 };
 
 /* clang-format off */

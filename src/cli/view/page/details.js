@@ -54,12 +54,12 @@ function detailNodes(event) {
   const detail = event.detail;
   if (!detail) return [element("p", { className: "quiet" }, state.session.range ? "This file has no registers and stack of it." :
     "Outside every window: its registers and stack were not kept.")];
-  const registers = Object.entries(detail).filter(([name, value]) => /^(x[0-7]|lr|fp|sp|fp[0-7])$/.test(name) && value !== null);
+  const registers = Object.entries(detail).filter(([name, value]) => /^(r(di|si|dx|cx|8|9|ax|10|bp|sp)|return_address|xmm[0-7])$/.test(name) && value !== null);
   const nodes = [];
   if (Array.isArray(detail.args)) nodes.push(element("ul", {}, ...detail.args.map((each) => element("li", {}, element("code", {}, argumentText(each))))));
   if (Array.isArray(detail.captured))
     for (const each of detail.captured) nodes.push(element("p", {}, `argument ${each.argument} points at `, element("code", {}, each.text ?? each.bytes ?? "")));
-  nodes.push(element("pre", {}, registers.map(([name, value]) => `${name.padEnd(4)} ${value}`).join("\n")));
+  nodes.push(element("pre", {}, registers.map(([name, value]) => `${name.padEnd(14)} ${value}`).join("\n")));
   if (detail.stack) nodes.push(element("pre", {}, detail.stack.replace(/(.{16})/g, "$1 ").replace(/((?:\S+ ){4})/g, "$1\n")));
   return nodes;
 }
