@@ -1,4 +1,4 @@
-"""Time on and off the CPU: what SQL and the report say of it, against lane.py and the oracle."""
+"""Time on and off the CPU: what SQL and the report say of it, against tests/lane.py and the oracle."""
 import json
 import shutil
 

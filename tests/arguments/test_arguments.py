@@ -302,7 +302,7 @@ def test_rust(ada, compiled, tmp_path, level, sure):
     detail = found["values::slices"][0]["detail"]
     slices = {a["name"]: a["text"] for a in detail["args"]}
     # A String in the caller's frame, more or less far up; optimised, it isn't where the convention has it.
-    far = f"{detail['x2']} (not captured)"
+    far = f"{detail['rdx']} (not captured)"
     assert slices["b"] in (UNKNOWN, far) or "len=5" in slices["b"]
     if sure:
         version = subprocess.run(["rustc", "--version"], capture_output=True, check=True, text=True).stdout

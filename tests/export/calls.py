@@ -145,6 +145,7 @@ class Chrome:
     counters: dict              # name: [(ns, value)]
     names: dict                 # (kind, pid, tid): name
     other: dict
+    cpu: dict                   # tid: [(state, from, to, who has the CPU)]
 
 
 def nanoseconds(us):
@@ -176,7 +177,7 @@ def from_chrome(text, base=START_NS):
     document = json.loads(text, parse_float=Decimal)
     assert set(document) == {"traceEvents", "displayTimeUnit", "otherData"} and document["displayTimeUnit"] == "ns"
     assert int(document["otherData"]["startNs"]) == base
-    complete, result = defaultdict(list), Chrome({}, [], [], [], [], [], defaultdict(list), {}, document["otherData"])
+    complete, result = defaultdict(list), Chrome({}, [], [], [], [], [], defaultdict(list), {}, document["otherData"], defaultdict(list))
     open_pairs = {}
     for event in document["traceEvents"]:
         phase, key = event["ph"], (event["pid"], event["tid"])
@@ -196,6 +197,10 @@ def from_chrome(text, base=START_NS):
             assert open_pairs.setdefault((event["cat"], event["id"]), event) is event
         elif phase == "e":
             begin = open_pairs.pop((event["cat"], event["id"]))
+            if event["cat"] == "cpu":
+                assert (begin["name"], begin["args"], begin["tid"]) == (event["name"], event["args"], event["tid"])
+                result.cpu[event["tid"]].append((event["name"], nanoseconds(begin["ts"]), ns, event["args"].get("by_tid", 0)))
+                continue
             pair = (event["name"], nanoseconds(begin["ts"]), ns)
             (result.windows if event["cat"] == "window" else result.late).append(pair)
         elif phase == "i":

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 
+import lane
 import pytest
 
 LINE = re.compile(r"^\[(\d+)\] (\S+) (call|return|exception|lost|mark): \{ process = (\d+), thread = (\d+), tid = (\d+), "
@@ -92,6 +93,27 @@ def test_cut(ada, export, session, options):
     expected = dumped(ada, session("detail"), *options)
     assert expected and counted(rows) == counted(expected)
     assert len(marks) == {"--window=0": 2, "--window=1": 2, "--from=+100ns": 3}.get(options[0], 4)
+
+
+CPU = re.compile(r"^\[(\d+)\] \S+ cpu: \{ process = \d+, thread = \d+, tid = (\d+), .* \}, "
+                 r'\{ state = \( "(.*)" : container = \d+ \), by_tid = (\d+) \}$')
+
+
+@pytest.mark.parametrize("scenario, losses", [("plain", 0), ("random:8:3:6000", 2)])
+@pytest.mark.parametrize("between", [False, True])
+def test_when_threads_had_a_cpu(ada, export, session, tmp_path, scenario, losses, between):
+    """A state lasts until the thread's next one."""
+    path = tmp_path / "scheduled"
+    expected = lane.scheduled(ada, session(scenario), path, losses)
+    ends = sorted(stretch[2] for stretches in expected().values() for stretch in stretches)
+    begin, end = (ends[len(ends) // 3] - 1, ends[2 * len(ends) // 3]) if between else (0, 2**62)
+    lines, _ = babeltrace(export(path, f"--from={begin}", f"--to={end}"), "--clock-cycles", "--clock-gmt", "--no-delta")
+    states = collections.defaultdict(list)
+    for match in filter(None, map(CPU.match, lines)):
+        states[int(match[2])].append((match[3], int(match[1]), int(match[4])))
+    assert states and all(told[-1][0] == "end" for told in states.values())
+    assert {tid: [(state, since, until, other) for (state, since, other), (_, until, _) in zip(told, told[1:])]
+            for tid, told in states.items()} == expected(begin, end)
 
 
 def test_marks(export, session):

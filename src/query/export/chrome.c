@@ -2,7 +2,7 @@
  * ns are exact, from the session's start on. Calls that were open when the selection began stand around the others, cut at both
  * ends (args.cut). A call that ended on another stack of its thread (calls.h: aside) would lie across others: it is an async pair
  * (b, e). One without a known end lasts until it was seen last (args.outcome "unknown"). Marks and losses are instants, windows
- * async pairs of their process. */
+ * async pairs of their process, and when a thread had a CPU async pairs of the thread. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -134,6 +134,26 @@ static int put_mark(void *context, const struct ada_export_mark *mark)
 	return 0;
 }
 
+/* --- when a thread had a CPU ------------------------------------------------------------------------------------------- */
+
+static int put_stretch(void *context, const struct ada_export_cpu *stretch)
+{
+	struct chrome *chrome = context;
+	const struct ada_thread *thread = chrome->thread;
+
+	for (int end = 0; end <= 1; end++) {
+		put_head(chrome, end ? 'e' : 'b', thread->process, thread->tid);
+		put_us(chrome, ",\"ts\":", since(chrome, end ? stretch->to_ns : stretch->from_ns));
+		put_number(chrome, ",\"cat\":\"cpu\",\"id\":\"cpu ", thread - chrome->export->selection->session->threads.items);
+		put_text(chrome, "\",\"name\":", ada_export_cpu_name(stretch->state));
+		chrome_put(chrome, ",\"args\":{");
+		if (stretch->other_tid)
+			put_number(chrome, "\"by_tid\":", stretch->other_tid);
+		chrome_put(chrome, "}}");
+	}
+	return 0;
+}
+
 /* --- processes and threads -------------------------------------------------------------------------------------------- */
 
 static void end_process(struct chrome *chrome)
@@ -171,7 +191,7 @@ static int take_thread(void *context, const struct ada_export_thread *thread)
 	}
 	if (*thread->thread->name)
 		put_name(chrome, "thread_name", thread->thread->process, thread->thread->tid, thread->thread->name);
-	return result;
+	return result ? result : ada_export_cpu(chrome->export->selection, thread->thread, chrome, put_stretch);
 }
 
 static int take_event(void *context, const struct ada_event *event)

@@ -1,4 +1,4 @@
-/* CTF: the events of each thread and the marks of each process. The enumeration of the functions has export->names' numbers. */
+/* CTF: the events of each thread, when it had a CPU, and the marks of each process. The enumeration of the functions has export->names' numbers. */
 #include "query/export/ctf.h"
 #include <errno.h>
 #include <limits.h>
@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "query/export/parts.h"
 #include "query/export/walk.h"
 #include "query/session/stretch.h"
 
@@ -14,6 +15,7 @@
 #define NAME_MAX_BYTES 4096 /* of a name in a packet: a packet has room for all of them */
 #define EVENT_BYTES (8 + 4 + 4 + 4)
 #define LOST_BYTES (8 + 4 + 8)
+#define CPU_BYTES (4 + 4)
 
 struct ctf {
 	struct ada_export *export;
@@ -96,33 +98,84 @@ static char *name_copy(const char *text)
 	return copy;
 }
 
+/* Opens the stream of that class for the thread; its file's name begins with `what`. */
+static int open_stream(struct ctf *ctf, struct ada_ctf_stream *stream, const struct ada_thread *thread, const char *what)
+{
+	char path[PATH_MAX];
+	int result;
+
+	stream->thread = thread->number;
+	stream->tid = thread->tid;
+	stream->process = number_of(ctf->export->selection->session, thread->process);
+	stream->instance = ctf->instance++;
+	stream->process_name = name_copy(thread->process->directory);
+	stream->thread_name = name_copy(thread->name);
+	stream->fd = -1;
+	result = ada_path(path, "%s/%s_%u_%u", ctf->export->path, what, stream->process, thread->number);
+	if (result)
+		return stream->result = ada_error_system(ctf->error, -result, "%s", ctf->export->path);
+	return ada_ctf_stream_open(stream, path, ctf->error);
+}
+
+static int close_stream(struct ada_ctf_stream *stream, int result)
+{
+	return ada_ctf_stream_close(stream) && !result ? stream->result : result;
+}
+
 static int write_thread(struct ctf *ctf, const struct ada_thread *thread, uint64_t *lost)
 {
-	const struct ada_session *session = ctf->export->selection->session;
-	struct ada_ctf_stream stream = { .class_id = ADA_CTF_THREAD, .thread = thread->number, .tid = thread->tid };
+	struct ada_ctf_stream stream = { .class_id = ADA_CTF_THREAD };
 	uint64_t first, last;
-	char path[PATH_MAX];
 	int result;
 
 	ada_selection_range(ctf->export->selection, thread, &first, &last);
 	if (first >= last)
 		return 0;
-	stream.process = number_of(session, thread->process);
-	stream.instance = ctf->instance++;
-	stream.process_name = name_copy(thread->process->directory);
-	stream.thread_name = name_copy(thread->name);
-	result = ada_path(path, "%s/thread_%u_%u", ctf->export->path, stream.process, thread->number);
-	if (result) {
-		stream.fd = -1;
-		stream.result = ada_error_system(ctf->error, -result, "%s", ctf->export->path);
-	} else {
-		result = ada_ctf_stream_open(&stream, path, ctf->error);
-	}
+	result = open_stream(ctf, &stream, thread, "thread");
 	if (!result)
 		result = write_events(ctf, &stream, thread, first, last, lost);
-	if (ada_ctf_stream_close(&stream) && !result)
-		result = stream.result;
-	return result;
+	return close_stream(&stream, result);
+}
+
+/* --- when threads had a CPU -------------------------------------------------------------------------------------------- */
+
+struct cpu_stream {
+	struct ctf *ctf;
+	const struct ada_thread *thread;
+	struct ada_ctf_stream stream;
+	bool open;
+	uint64_t end_ns;
+};
+
+static int put_state(struct cpu_stream *cpu, uint64_t ns, uint32_t state, uint32_t other_tid)
+{
+	unsigned char *at = ada_ctf_stream_event(&cpu->stream, 0, ns, CPU_BYTES);
+
+	if (at) {
+		memcpy(at, &state, 4);
+		memcpy(at + 4, &other_tid, 4);
+	}
+	return cpu->stream.result;
+}
+
+static int take_stretch(void *context, const struct ada_export_cpu *stretch)
+{
+	struct cpu_stream *cpu = context;
+	int result = cpu->open ? 0 : open_stream(cpu->ctf, &cpu->stream, cpu->thread, "cpu");
+
+	cpu->open = true;
+	cpu->end_ns = stretch->to_ns;
+	return result ? result : put_state(cpu, stretch->from_ns, stretch->state, stretch->other_tid);
+}
+
+static int write_cpu(struct ctf *ctf, const struct ada_thread *thread)
+{
+	struct cpu_stream cpu = { .ctf = ctf, .thread = thread, .stream.class_id = ADA_CTF_CPU };
+	int result = ada_export_cpu(ctf->export->selection, thread, &cpu, take_stretch);
+
+	if (!cpu.open)
+		return result;
+	return close_stream(&cpu.stream, result ? result : put_state(&cpu, cpu.end_ns, ADA_CTF_CPU_END, 0));
 }
 
 /* --- marks ------------------------------------------------------------------------------------------------------------- */
@@ -254,7 +307,7 @@ int ada_export_ctf(struct ada_export *export, struct ada_error *error)
 	if (mkdir(export->path, 0700))
 		result = ada_error_system(error, errno, "%s", export->path);
 	for (size_t i = 0; i < selection->threads.count && !result; i++)
-		result = write_thread(&ctf, selection->threads.items[i], &lost[i]);
+		result = write_thread(&ctf, selection->threads.items[i], &lost[i]) ?: write_cpu(&ctf, selection->threads.items[i]);
 	for (uint32_t i = 0; i < selection->session->processes.count && !result; i++)
 		if (has_threads_of(selection, selection->session->processes.items[i]))
 			result = write_marks(&ctf, i);

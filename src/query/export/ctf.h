@@ -1,14 +1,17 @@
 /* A CTF 1.8 trace: a directory with `metadata`, which says how to read the others, and a stream of packets for each thread
- * (thread_P_N: process P of the session, thread N) and for the marks of each process (marks_P). */
+ * (thread_P_N: process P of the session, thread N), for when it had a CPU (cpu_P_N), and for the marks of each process (marks_P). */
 #ifndef ADA_QUERY_EXPORT_CTF_H
 #define ADA_QUERY_EXPORT_CTF_H
 #include "query/export/export.h"
 
 #define ADA_CTF_MAGIC 0xC1FC1FC1u
-enum { ADA_CTF_THREAD, ADA_CTF_MARKS }; /* stream classes */
+enum { ADA_CTF_THREAD, ADA_CTF_MARKS, ADA_CTF_CPU }; /* stream classes */
 
 /* The metadata's text. It names every function of export->names, so it comes last. */
 int ada_ctf_write_metadata(struct ada_export *export, const char *path, struct ada_error *error);
+
+/* Of the event `cpu`: an enum ada_export_cpu_state, or that no more is known. */
+#define ADA_CTF_CPU_END 4
 
 /* One stream being written: a packet at a time. */
 struct ada_ctf_stream {

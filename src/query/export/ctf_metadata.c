@@ -46,13 +46,20 @@ static const char clocks[] = "typealias integer { size = 64; align = 8; signed =
 
 static const char
 	streams[] = "stream {\n\tid = 0;\n\tevent.header := struct event_header;\n\tpacket.context := struct packet_context;\n};\n\n"
-		    "stream {\n\tid = 1;\n\tevent.header := struct event_header;\n\tpacket.context := struct packet_context;\n};\n\n";
+		    "stream {\n\tid = 1;\n\tevent.header := struct event_header;\n\tpacket.context := struct packet_context;\n};\n\n"
+		    "stream {\n\tid = 2;\n\tevent.header := struct event_header;\n\tpacket.context := struct packet_context;\n};\n\n";
 
 static const char
 	marks[] = "event {\n\tname = \"lost\";\n\tid = 4;\n\tstream_id = 0;\n\tfields := struct {\n"
 		  "\t\tuint64_t index_seq;\n\t\tuint32_t depth;\n\t\tuint64_t count;\n\t};\n};\n\n"
 		  "event {\n\tname = \"mark\";\n\tid = 0;\n\tstream_id = 1;\n\tfields := struct {\n"
-		  "\t\tuint32_t window;\n\t\tint32_t thread;\n\t\tint64_t index_seq;\n\t\tstring kind;\n\t\tstring label;\n\t};\n};\n";
+		  "\t\tuint32_t window;\n\t\tint32_t thread;\n\t\tint64_t index_seq;\n\t\tstring kind;\n\t\tstring label;\n\t};\n};\n\n";
+
+/* The state lasts until the thread's next such event. */
+static const char cpu[] = "enum cpu_state : uint32_t {\n\t\"running\" = 0,\n\t\"off CPU\" = 1,\n\t\"preempted\" = 2,\n\t\"unknown\" = 3,\n"
+			  "\t\"end\" = 4,\n};\n\n"
+			  "event {\n\tname = \"cpu\";\n\tid = 0;\n\tstream_id = 2;\n\tfields := struct {\n"
+			  "\t\tenum cpu_state state;\n\t\tuint32_t by_tid;\n\t};\n};\n";
 
 /* Puts a literal: what is neither printable ASCII nor UTF-8 becomes octal numbers. */
 static void put_literal(struct ada_output *output, const char *text)
@@ -181,6 +188,7 @@ int ada_ctf_write_metadata(struct ada_export *export, const char *path, struct a
 	put_functions(output, export);
 	put_events(output);
 	ada_output_string(output, marks);
+	ada_output_string(output, cpu);
 	if (!ada_output_flush(output))
 		result = ada_error_system(error, output->error, "can't write %s", path);
 out:

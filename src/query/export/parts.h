@@ -1,4 +1,4 @@
-/* What several exports need beside the calls: quoted names, marks and windows, counters over time. */
+/* What several exports need beside the calls: quoted names, marks and windows, when threads had a CPU, counters over time. */
 #ifndef ADA_QUERY_EXPORT_PARTS_H
 #define ADA_QUERY_EXPORT_PARTS_H
 #include "query/export/export.h"
@@ -55,6 +55,24 @@ struct ada_export_marks_receiver {
 /* Tells the process's marks and windows that lie in the selection, window by window. 0 or what a receiver returned. */
 int ada_export_marks(const struct ada_selection *selection, const struct ada_process *process,
 		     const struct ada_export_marks_receiver *receiver);
+
+/* --- when a thread had a CPU, by sched.atf ------------------------------------------------------------------------------ */
+enum ada_export_cpu_state {
+	ADA_EXPORT_CPU_RUNNING,
+	ADA_EXPORT_CPU_OFF,	  /* it waits */
+	ADA_EXPORT_CPU_PREEMPTED, /* it could run, and has none */
+	ADA_EXPORT_CPU_UNKNOWN,	  /* records are missing */
+};
+struct ada_export_cpu {
+	enum ada_export_cpu_state state;
+	uint64_t from_ns, to_ns;
+	uint32_t other_tid; /* of PREEMPTED: who got the CPU; 0: none of the session's, or not known */
+};
+const char *ada_export_cpu_name(enum ada_export_cpu_state state);
+/* Tells the stretches in order, without gaps, from the thread's first event in the selection (from its first record where that is later) to
+ * its last one, or to the process's end where a call is open then. Nothing where the session doesn't say. 0 or what `take` returned. */
+int ada_export_cpu(const struct ada_selection *selection, const struct ada_thread *thread, void *context,
+		   int (*take)(void *context, const struct ada_export_cpu *stretch));
 
 /* --- events and losses of one process over time ----------------------------------------------------------------------- */
 #define ADA_EXPORT_BUCKET_NS 10000000ull

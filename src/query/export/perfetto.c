@@ -24,7 +24,9 @@ static int take_thread(void *context, const struct ada_export_thread *thread)
 	perfetto->sequence = PROCESS_SEQUENCE + 1 + (uint32_t)thread->number;
 	perfetto->now_ns = thread->from_ns;
 	perfetto->window = perfetto->process->first_window;
-	return result ? result : ada_perfetto_begin_thread(perfetto);
+	if (!result)
+		result = ada_perfetto_begin_thread(perfetto);
+	return result ? result : ada_perfetto_cpu(perfetto);
 }
 
 static int take_event(void *context, const struct ada_event *event)

@@ -115,12 +115,20 @@ void ada_perfetto_packet(struct ada_perfetto *perfetto, uint32_t sequence, uint6
 int ada_perfetto_packet_done(struct ada_perfetto *perfetto); /* writes it: 0 or -ENOMEM */
 void ada_perfetto_note_u64(struct ada_proto *packet, const char *name, uint64_t value);
 void ada_perfetto_note_text(struct ada_proto *packet, const char *name, const char *text); /* any bytes */
+/* Number of the track of that kind, of a process or of the trace (NULL). */
+uint64_t ada_perfetto_uuid(const struct ada_perfetto *perfetto, const struct ada_process *process, const char *what, uint64_t number);
+/* A track's description and an event on a track that is no thread's: what _begin returned goes to _end. */
+size_t ada_perfetto_track_begin(struct ada_perfetto *perfetto, uint64_t uuid, uint64_t parent, const char *name);
+int ada_perfetto_track_end(struct ada_perfetto *perfetto, size_t track);
+size_t ada_perfetto_event_begin(struct ada_perfetto *perfetto, uint64_t ns, uint32_t type, uint64_t track_uuid);
+int ada_perfetto_event_end(struct ada_perfetto *perfetto, size_t event);
 
 /* The trace's frame: clocks, processes with their windows, marks and counters, threads, and what is missing. */
 int ada_perfetto_begin(struct ada_perfetto *perfetto);
 int ada_perfetto_begin_process(struct ada_perfetto *perfetto, const struct ada_process *process);
 int ada_perfetto_end_process(struct ada_perfetto *perfetto);
 int ada_perfetto_begin_thread(struct ada_perfetto *perfetto);
+int ada_perfetto_cpu(struct ada_perfetto *perfetto); /* when that thread had a CPU */
 int ada_perfetto_end(struct ada_perfetto *perfetto);
 
 /* For an event inside a window: its arguments or result, as annotations of the event that is being written. */

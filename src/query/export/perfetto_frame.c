@@ -71,7 +71,7 @@ void ada_perfetto_note_text(struct ada_proto *packet, const char *name, const ch
 	ada_proto_end(packet, note);
 }
 
-static uint64_t uuid_of(const struct ada_perfetto *perfetto, const struct ada_process *process, const char *what, uint64_t number)
+uint64_t ada_perfetto_uuid(const struct ada_perfetto *perfetto, const struct ada_process *process, const char *what, uint64_t number)
 {
 	const struct ada_session *session = perfetto->export->selection->session;
 	char text[512];
@@ -165,7 +165,7 @@ int ada_perfetto_begin(struct ada_perfetto *perfetto)
 
 /* --- tracks ----------------------------------------------------------------------------------------------------------- */
 
-static size_t begin_track(struct ada_perfetto *perfetto, uint64_t uuid, uint64_t parent, const char *name)
+size_t ada_perfetto_track_begin(struct ada_perfetto *perfetto, uint64_t uuid, uint64_t parent, const char *name)
 {
 	const struct ada_session *session = perfetto->export->selection->session;
 	struct ada_proto *packet = &perfetto->packet;
@@ -181,7 +181,7 @@ static size_t begin_track(struct ada_perfetto *perfetto, uint64_t uuid, uint64_t
 	return track;
 }
 
-static int end_track(struct ada_perfetto *perfetto, size_t track)
+int ada_perfetto_track_end(struct ada_perfetto *perfetto, size_t track)
 {
 	ada_proto_end(&perfetto->packet, track);
 	return ada_perfetto_packet_done(perfetto);
@@ -192,7 +192,7 @@ static int put_process(struct ada_perfetto *perfetto, const struct ada_process *
 	const json_object *command = ada_json_get(process->manifest, "command");
 	struct ada_proto *packet = &perfetto->packet;
 	uint64_t start_ns = ada_json_u64(process->manifest, "startNs", 0);
-	size_t track = begin_track(perfetto, perfetto->process_uuid, 0, NULL);
+	size_t track = ada_perfetto_track_begin(perfetto, perfetto->process_uuid, 0, NULL);
 	size_t described = ada_proto_begin(packet, TRACK_PROCESS);
 
 	ada_proto_varint(packet, PROCESS_PID, process->pid);
@@ -202,7 +202,7 @@ static int put_process(struct ada_perfetto *perfetto, const struct ada_process *
 	if (start_ns)
 		ada_proto_varint(packet, PROCESS_START_NS, start_ns);
 	ada_proto_end(packet, described);
-	return end_track(perfetto, track);
+	return ada_perfetto_track_end(perfetto, track);
 }
 
 static int put_counter_track(struct ada_perfetto *perfetto, uint64_t uuid, const char *what)
@@ -212,11 +212,11 @@ static int put_counter_track(struct ada_perfetto *perfetto, uint64_t uuid, const
 	char name[96];
 
 	snprintf(name, sizeof name, "%s per %" PRIu64 " ms", what, perfetto->rates.bucket_ns / 1000000);
-	track = begin_track(perfetto, uuid, perfetto->process_uuid, name);
+	track = ada_perfetto_track_begin(perfetto, uuid, perfetto->process_uuid, name);
 	counter = ada_proto_begin(packet, TRACK_COUNTER);
 	ada_proto_varint(packet, COUNTER_UNIT, UNIT_COUNT);
 	ada_proto_end(packet, counter);
-	return end_track(perfetto, track);
+	return ada_perfetto_track_end(perfetto, track);
 }
 
 /* Begins the thread's sequence: with what its packets share. */
@@ -226,7 +226,7 @@ int ada_perfetto_begin_thread(struct ada_perfetto *perfetto)
 	struct ada_proto *packet = &perfetto->packet;
 	size_t track, described, defaults, event;
 
-	perfetto->thread_uuid = uuid_of(perfetto, thread->process, "thread", thread->number);
+	perfetto->thread_uuid = ada_perfetto_uuid(perfetto, thread->process, "thread", thread->number);
 	packet->bytes.count = 0;
 	packet->failed = false;
 	ada_proto_varint(packet, PACKET_SEQUENCE_ID, perfetto->sequence);
@@ -247,12 +247,12 @@ int ada_perfetto_begin_thread(struct ada_perfetto *perfetto)
 	if (*thread->name)
 		put_clean(packet, THREAD_NAME, thread->name);
 	ada_proto_end(packet, described);
-	return end_track(perfetto, track);
+	return ada_perfetto_track_end(perfetto, track);
 }
 
 /* --- windows and marks ------------------------------------------------------------------------------------------------ */
 
-static size_t begin_event(struct ada_perfetto *perfetto, uint64_t ns, uint32_t type, uint64_t track_uuid)
+size_t ada_perfetto_event_begin(struct ada_perfetto *perfetto, uint64_t ns, uint32_t type, uint64_t track_uuid)
 {
 	size_t event;
 
@@ -265,7 +265,7 @@ static size_t begin_event(struct ada_perfetto *perfetto, uint64_t ns, uint32_t t
 	return event;
 }
 
-static int end_event(struct ada_perfetto *perfetto, size_t event)
+int ada_perfetto_event_end(struct ada_perfetto *perfetto, size_t event)
 {
 	ada_proto_end(&perfetto->packet, event);
 	return ada_perfetto_packet_done(perfetto);
@@ -280,16 +280,16 @@ static int put_window(void *context, const struct ada_export_window *window)
 	int result;
 
 	snprintf(name, sizeof name, "window %" PRIu64, window->number);
-	event = begin_event(perfetto, window->from_ns, TYPE_SLICE_BEGIN, perfetto->windows_uuid);
+	event = ada_perfetto_event_begin(perfetto, window->from_ns, TYPE_SLICE_BEGIN, perfetto->windows_uuid);
 	ada_proto_string(packet, EVENT_CATEGORIES, "window");
 	ada_proto_string(packet, EVENT_NAME, name);
 	ada_perfetto_note_text(packet, "kind", window->kind);
 	ada_perfetto_note_u64(packet, "marks", window->recorded->marked_count);
 	ada_perfetto_note_u64(packet, "events", window->recorded->event_count);
-	result = end_event(perfetto, event);
+	result = ada_perfetto_event_end(perfetto, event);
 	if (result)
 		return result;
-	return end_event(perfetto, begin_event(perfetto, window->to_ns, TYPE_SLICE_END, perfetto->windows_uuid));
+	return ada_perfetto_event_end(perfetto, ada_perfetto_event_begin(perfetto, window->to_ns, TYPE_SLICE_END, perfetto->windows_uuid));
 }
 
 /* What the rule compared: a number, as the manifest has it. */
@@ -309,8 +309,8 @@ static int put_mark(void *context, const struct ada_export_mark *mark)
 {
 	struct ada_perfetto *perfetto = context;
 	struct ada_proto *packet = &perfetto->packet;
-	uint64_t uuid = mark->thread ? uuid_of(perfetto, mark->process, "thread", mark->thread->number) : perfetto->windows_uuid;
-	size_t event = begin_event(perfetto, mark->ns, TYPE_INSTANT, uuid);
+	uint64_t uuid = mark->thread ? ada_perfetto_uuid(perfetto, mark->process, "thread", mark->thread->number) : perfetto->windows_uuid;
+	size_t event = ada_perfetto_event_begin(perfetto, mark->ns, TYPE_INSTANT, uuid);
 
 	ada_proto_string(packet, EVENT_CATEGORIES, "mark");
 	put_clean(packet, EVENT_NAME, mark->label ? mark->label : mark->kind ? mark->kind : "mark");
@@ -325,7 +325,7 @@ static int put_mark(void *context, const struct ada_export_mark *mark)
 		note_value(packet, mark->value);
 	if (mark->more)
 		ada_perfetto_note_u64(packet, "more", mark->more);
-	return end_event(perfetto, event);
+	return ada_perfetto_event_end(perfetto, event);
 }
 
 /* --- processes -------------------------------------------------------------------------------------------------------- */
@@ -336,28 +336,29 @@ int ada_perfetto_begin_process(struct ada_perfetto *perfetto, const struct ada_p
 	int result;
 
 	perfetto->process = process;
-	perfetto->process_uuid = uuid_of(perfetto, process, "process", 0);
-	perfetto->windows_uuid = uuid_of(perfetto, process, "windows", 0);
+	perfetto->process_uuid = ada_perfetto_uuid(perfetto, process, "process", 0);
+	perfetto->windows_uuid = ada_perfetto_uuid(perfetto, process, "windows", 0);
 	result = put_process(perfetto, process);
 	if (!result && process->window_count)
-		result = end_track(perfetto, begin_track(perfetto, perfetto->windows_uuid, perfetto->process_uuid, "windows"));
+		result = ada_perfetto_track_end(
+			perfetto, ada_perfetto_track_begin(perfetto, perfetto->windows_uuid, perfetto->process_uuid, "windows"));
 	return result ? result : ada_export_rates_begin(&perfetto->rates, selection, process);
 }
 
 static int put_point(void *context, uint64_t ns, uint64_t value)
 {
 	struct ada_perfetto *perfetto = context;
-	size_t event = begin_event(perfetto, ns, TYPE_COUNTER, perfetto->counter_uuid);
+	size_t event = ada_perfetto_event_begin(perfetto, ns, TYPE_COUNTER, perfetto->counter_uuid);
 
 	ada_proto_varint(&perfetto->packet, EVENT_COUNTER_VALUE, value);
-	return end_event(perfetto, event);
+	return ada_perfetto_event_end(perfetto, event);
 }
 
 static int put_counter(struct ada_perfetto *perfetto, const char *what, const uint64_t *values)
 {
 	int result;
 
-	perfetto->counter_uuid = uuid_of(perfetto, perfetto->process, what, 0);
+	perfetto->counter_uuid = ada_perfetto_uuid(perfetto, perfetto->process, what, 0);
 	result = put_counter_track(perfetto, perfetto->counter_uuid, what);
 	return result ? result : ada_export_rates_tell(&perfetto->rates, values, perfetto, put_point);
 }
@@ -381,19 +382,19 @@ int ada_perfetto_end_process(struct ada_perfetto *perfetto)
 static int put_anchors(struct ada_perfetto *perfetto)
 {
 	const struct ada_session *session = perfetto->export->selection->session;
-	uint64_t uuid = uuid_of(perfetto, NULL, "clocks", 0), last_ns = perfetto->last_ns;
+	uint64_t uuid = ada_perfetto_uuid(perfetto, NULL, "clocks", 0), last_ns = perfetto->last_ns;
 	struct ada_proto *packet = &perfetto->packet;
-	int result = session->anchor_count ? end_track(perfetto, begin_track(perfetto, uuid, 0, "clocks")) : 0;
+	int result = session->anchor_count ? ada_perfetto_track_end(perfetto, ada_perfetto_track_begin(perfetto, uuid, 0, "clocks")) : 0;
 
 	for (size_t i = 0; i < session->anchor_count && !result; i++) {
 		const struct ada_timing_anchor *anchor = &session->anchors[i];
-		size_t event = begin_event(perfetto, anchor->hostTimeNs, TYPE_INSTANT, uuid);
+		size_t event = ada_perfetto_event_begin(perfetto, anchor->hostTimeNs, TYPE_INSTANT, uuid);
 
 		ada_proto_string(packet, EVENT_CATEGORIES, "anchor");
 		ada_proto_string(packet, EVENT_NAME, anchor->clock);
 		ada_perfetto_note_u64(packet, "media_ns", anchor->mediaTimeNs);
 		ada_perfetto_note_u64(packet, "clock_id", clock_id_of(session, anchor));
-		result = end_event(perfetto, event);
+		result = ada_perfetto_event_end(perfetto, event);
 	}
 	perfetto->last_ns = last_ns; /* of what was recorded */
 	return result;
@@ -403,16 +404,16 @@ static int put_anchors(struct ada_perfetto *perfetto)
 int ada_perfetto_end(struct ada_perfetto *perfetto)
 {
 	const struct ada_completeness *completeness = &perfetto->export->completeness;
-	uint64_t uuid = uuid_of(perfetto, NULL, "ada", 0);
+	uint64_t uuid = ada_perfetto_uuid(perfetto, NULL, "ada", 0);
 	struct ada_proto *packet = &perfetto->packet;
 	int result = ada_perfetto_end_process(perfetto) ?: put_anchors(perfetto);
 	size_t event, note;
 
 	if (!result)
-		result = end_track(perfetto, begin_track(perfetto, uuid, 0, "ada"));
+		result = ada_perfetto_track_end(perfetto, ada_perfetto_track_begin(perfetto, uuid, 0, "ada"));
 	if (result)
 		return result;
-	event = begin_event(perfetto, perfetto->last_ns, TYPE_INSTANT, uuid);
+	event = ada_perfetto_event_begin(perfetto, perfetto->last_ns, TYPE_INSTANT, uuid);
 	ada_proto_string(packet, EVENT_CATEGORIES, "ada");
 	ada_proto_string(packet, EVENT_NAME, "completeness");
 	ada_perfetto_note_u64(packet, "events", completeness->events);
@@ -425,7 +426,7 @@ int ada_perfetto_end(struct ada_perfetto *perfetto)
 	ada_proto_string(packet, ANNOTATION_NAME, "complete");
 	ada_proto_varint(packet, ANNOTATION_BOOL, completeness->complete);
 	ada_proto_end(packet, note);
-	return end_event(perfetto, event);
+	return ada_perfetto_event_end(perfetto, event);
 }
 
 /* --- detail ----------------------------------------------------------------------------------------------------------- */

@@ -154,8 +154,7 @@ static int feed(struct walk *walk, uint64_t first, uint64_t last)
 	return result;
 }
 
-/* Whether calls are open behind its last event. */
-static bool hangs(const struct ada_thread *thread)
+bool ada_export_hangs(const struct ada_thread *thread)
 {
 	struct ada_stack stack;
 	bool any = !ada_stack_at(&stack, thread, thread->count) && stack.frames.count;
@@ -174,7 +173,7 @@ static int walk_thread(struct walk *walk, size_t number)
 	int result = 0;
 
 	ada_selection_range(selection, thread, &first, &last);
-	present = last && (first < thread->count || (selection->from_ns <= end_ns && hangs(thread)));
+	present = last && (first < thread->count || (selection->from_ns <= end_ns && ada_export_hangs(thread)));
 	walk->at = (struct ada_export_thread){ .thread = thread, .number = number, .events = last - first };
 	walk->open = 0;
 	walk->cut = false;

@@ -36,6 +36,9 @@ struct ada_export_receiver {
 /* Fills in the export's completeness. -EINTR: interrupted. Stops, with 0, where the output has failed. */
 int ada_export_walk(struct ada_export *export, const struct ada_export_receiver *receiver, struct ada_error *error);
 
+/* Whether calls are open behind the thread's last event. */
+bool ada_export_hangs(const struct ada_thread *thread);
+
 /* Events in the selection: the progress's total. */
 uint64_t ada_export_events(const struct ada_selection *selection);
 #endif

@@ -1,8 +1,11 @@
 """Scheduling lanes: one made up for a session, and what is true of any, read without any code of ada's by docs/format.md."""
+import json
 import random
+import shutil
 import struct
 import zlib
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 OFF, PREEMPTED, ON, FAULT, LOST = range(1, 6)
 KINDS = {OFF: "off", PREEMPTED: "preempted", ON: "on", FAULT: "fault", LOST: "lost"}
@@ -54,28 +57,30 @@ class Spell:
     start: int
     end: float = float("inf")
     known: bool = True
+    preempted: bool = False
+    other: int = 0
 
 
 class Lane:
     def __init__(self, events):
         self.first, self.spells = {}, {}
         last_of_cpu = {}
-        for time, _, tid, _, _, kind, cpu in events:
+        for time, _, tid, _, other, kind, cpu in events:
             if kind == LOST:
                 self.lose(last_of_cpu.get(cpu, 0))
             else:
                 self.first.setdefault(tid, time)
-                self.take(self.spells.setdefault(tid, []), kind, time)
+                self.take(self.spells.setdefault(tid, []), kind, time, other)
             last_of_cpu[cpu] = time
 
     @staticmethod
-    def take(spells, kind, time):
+    def take(spells, kind, time, other):
         away = spells and spells[-1].end == float("inf")
         if kind in (OFF, PREEMPTED):
             if away:
                 spells[-1].known = False
             else:
-                spells.append(Spell(time))
+                spells.append(Spell(time, preempted=kind == PREEMPTED, other=other))
         elif kind == ON and away:
             spells[-1].end = time
 
@@ -96,7 +101,40 @@ class Lane:
             return None
         return sum(min(spell.end, end) - max(spell.start, start) for spell in met)
 
+    def stretches(self, tid, begin, end):
+        """(state, from, to, who has the CPU) of the thread between the two times, without gaps from its first record on."""
+        found, since = [], self.first.get(tid, end)
+        for spell in self.spells.get(tid, []):
+            found.append(("running", since, spell.start, 0))
+            state = "unknown" if not spell.known else "preempted" if spell.preempted else "off CPU"
+            found.append((state, spell.start, spell.end, spell.other if state == "preempted" else 0))
+            since = max(since, spell.end)
+        cut = [(state, max(first, begin), min(last, end), other) for state, first, last, other in found + [("running", since, end, 0)]]
+        return [stretch for stretch in cut if stretch[1] < stretch[2]]
+
     def call(self, call):
         """[on, off] of a call of the oracle's."""
         off = None if call.end is None else self.away(call.tid, call.start, call.end)
         return [None, None] if off is None else [call.end - call.start - off, off]
+
+
+def scheduled(ada, session, copy, losses):
+    """Makes a copy of a session, with a lane; gives stretches() of each thread, by tid, in a part of the time."""
+    shutil.copytree(session, copy)
+    ends = {path.parent.name: json.loads(path.read_text())["endNs"] for path in copy.glob("pid_*/manifest.json")}
+    only = min(ends)
+    rows = [json.loads(line) for line in ada("dump", "--format=json", session).stdout.splitlines()][:-1]
+    threads = {}
+    for row in rows:
+        thread = threads.setdefault(row["tid"], SimpleNamespace(tid=row["tid"], start=row["timestamp_ns"], process=row.get("process", only)))
+        thread.end, thread.depth = row["timestamp_ns"], row["depth"] + (row["kind"] == "call")
+        ends[thread.process] = max(ends[thread.process], thread.end)
+    events = make(SimpleNamespace(calls=list(threads.values())), 1, 5, losses)
+    write(copy / "sched.atf", events)
+    lane = Lane(events)
+
+    def expected(begin=0, end=float("inf"), only=None):
+        told = {tid: lane.stretches(tid, max(thread.start, begin), min(ends[thread.process] if thread.depth else thread.end, end))
+                for tid, thread in threads.items() if only in (None, tid)}
+        return {tid: stretches for tid, stretches in told.items() if stretches}
+    return expected
