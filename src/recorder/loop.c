@@ -28,6 +28,7 @@
 #include "recorder/process/stock.h"
 #include "recorder/process/stray.h"
 #include "recorder/session/aging.h"
+#include "recorder/session/squeezing.h"
 #include "recorder/session/disk.h"
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"
@@ -343,6 +344,7 @@ static bool pass(struct ada_loop *loop)
 	}
 	let_go(loop);
 	ada_aging_turn(recorder, now, quiet);
+	ada_squeezing_turn(recorder);
 	ada_disk_turn(recorder);
 	pause = loop->session_cost_ns * MANIFEST_COST;
 	loop->sessions_changed |= ada_paper_failed(&recorder->session_paper) && now - loop->session_ns > MANIFEST_NS;

@@ -31,6 +31,7 @@
 #include "recorder/sched/samples.h"
 #include "recorder/sched/sched.h"
 #include "recorder/session/manifest.h"
+#include "recorder/squeeze/squeezer.h"
 #include "recorder/state/provider.h"
 
 #define PRIORITY -5 /* where allowed: the drain comes before what else the machine does */
@@ -123,6 +124,7 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 	ada_samples_close(recorder->samples);
 	ada_grower_close(grower); /* behind the conversations, which wake it */
 	ada_bound_close(recorder->bound);
+	ada_squeezer_close(recorder->squeezer);
 	ada_scribe_close(recorder->scribe);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
 		ada_provider_release(provider, true);
@@ -268,7 +270,7 @@ static void open_sched(void *context, pid_t pid)
 				 &recorder->no_samples);
 }
 
-/* Where the session may not grow, or become old, without end. */
+/* What looks after closed segments: where the session may not grow, or become old, without end; where they were written in a hurry. */
 static int open_bound(struct ada_recorder *recorder, struct ada_error *error)
 {
 	const struct ada_trace_options *options = recorder->options;
@@ -280,6 +282,9 @@ static int open_bound(struct ada_recorder *recorder, struct ada_error *error)
 	int status = options->disk_limit || options->max_age_ns ? ada_bound_open(&recorder->bound, &bound) : 0;
 
 	recorder->lane_options.bound = recorder->bound;
+	if (!status && options->pack != ADA_PACK_NEVER)
+		status = ada_squeezer_open(&recorder->squeezer);
+	recorder->lane_options.squeezer = recorder->squeezer;
 	return status ? ada_error_system(error, -status, "ada can't start") : 0;
 }
 

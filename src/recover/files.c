@@ -115,8 +115,8 @@ static int take_thread_file(struct walk *walk, const char *path, const char *nam
 {
 	struct stat status;
 
-	if (!strncmp(name, "totals.", 7) && has_ending(name, ".tmp"))
-		unlink(path); /* ada_file_replace was writing it */
+	if (has_ending(name, ".tmp"))
+		unlink(path); /* it would have taken a file's place: totals, or a segment that is compressed */
 	if ((!has_ending(name, ".atf") && !has_ending(name, ".atp")) || lstat(path, &status))
 		return 0;
 	if (!status.st_size)

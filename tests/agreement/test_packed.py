@@ -1,7 +1,9 @@
 """`ada pack` and `ada unpack`: every answer about a packed session is the plain one's, byte for byte; what is unpacked is what was packed,
 byte for byte; and what ends packing half-way loses nothing."""
 import json
+import pathlib
 import signal
+import struct
 import subprocess
 import time
 
@@ -9,6 +11,7 @@ import pytest
 
 from harness import Session
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXPORTS = ["perfetto", "chrome", "speedscope", "folded", "svg", "csv", "rowbinary"]
 QUERIES = ["SELECT * FROM events", "SELECT * FROM calls", "SELECT * FROM threads", "SELECT * FROM losses", "SELECT * FROM windows",
            "SELECT * FROM fn_stats()", "SELECT * FROM events ORDER BY timestamp_ns DESC LIMIT 1000",
@@ -148,6 +151,44 @@ def test_recorded_packed(ada, build_dir, tmp_path):
     assert result.status == 0, result.stderr.decode()
     plain = answers(ada, session, tmp_path)
     assert [question for question in plain if packed[question] != plain[question]] == []
+
+
+def raw_blocks(path):
+    """Of a finished packed file, by its directory: blocks of which no column is compressed."""
+    data = path.read_bytes()
+    if data[-64:-60] != b"2PTA":
+        return 0
+    count, = struct.unpack_from("<I", data, len(data) - 64 + 40)
+    heads = [data[len(data) - 64 - 256 * (count - i):][:256] for i in range(count)]
+    return sum(head[80:112] == head[112:144] and sum(struct.unpack_from("<8I", head, 80)) > 4096 for head in heads)
+
+
+@pytest.mark.traces
+def test_raw_segments_are_compressed_later(ada, tmp_path):
+    """Of a program that calls faster than zstd packs, once it is over and the recording goes on."""
+    paced = tmp_path / "paced"
+    subprocess.run(["gcc", "-O2", "-pthread", ROOT / "bench" / "paced.c", "-o", paced], check=True)
+    command = [ada.path, "trace", "--quiet", f"--output={tmp_path / 'out'}", "--pack=always", "--detail=off", "--on-full=block",
+               "--segment-size=8M", "--", "/bin/sh", "-c", f"{paced} 20000000 2 0.4; exec /bin/sleep 1000"]
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    try:
+        deadline, seen = time.monotonic() + 120, 0
+        while True:
+            manifests = [json.loads(path.read_text()) for path in (tmp_path / "out").glob("session_*/pid_*/manifest.json")]
+            over = any(manifest["program"].endswith("/paced") and manifest["finalized"] for manifest in manifests)
+            raw = sum(raw_blocks(path) for path in (tmp_path / "out").glob("session_*/pid_*/thread_*/index*.atp"))
+            seen = max(seen, raw)
+            if over and not raw:
+                break
+            assert time.monotonic() < deadline, (over, raw)
+            time.sleep(0.05)
+        assert seen > 0
+        assert ada("verify", tmp_path / "out" / "latest").status == 0
+    finally:
+        process.terminate()
+        process.wait()
+    session = Session(tmp_path / "out")
+    assert ada("verify", session.path).status == 0 and not list(session.path.glob("pid_*/thread_*/*.tmp")) and session.lost() == 0
 
 
 @pytest.mark.parametrize("command", ["pack", "unpack"])

@@ -16,6 +16,7 @@ struct ada_ledger;
 struct ada_packed_lane;
 struct ada_packers;
 struct ada_sink;
+struct ada_squeezer;
 /* The detail store wants to know where events with detail went, and which ones are in no file. */
 struct ada_details;
 struct ada_details_place {
@@ -66,6 +67,7 @@ struct ada_lane_options {
 	struct ada_arena_writer *arena; /* where the lane notes what of its files counts; NULL: nowhere */
 	uint32_t provider;		/* the number, in the arena, of the provider that has these lanes */
 	struct ada_ledger *ledger;	/* is shown each batch of events; NULL: nobody counts */
+	struct ada_squeezer *squeezer;	/* is told of segments with raw blocks; NULL: they stay so */
 	struct ada_bound *bound;	/* is told of closed segments, and says where they end; NULL: no limit */
 };
 

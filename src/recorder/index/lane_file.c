@@ -10,6 +10,7 @@
 #include "recorder/index/arena.h"
 #include "recorder/index/packed_lane.h"
 #include "recorder/index/sink.h"
+#include "recorder/squeeze/squeezer.h"
 
 #define CUTS_MOST 16
 #define SLOW_EVENTS 65536u /* a file with fewer isn't worth another one */
@@ -171,8 +172,12 @@ static void tell_closed(const struct ada_lane *lane, const struct ada_lane_optio
 						  .segment = segment,
 						  .last = last };
 
+	const struct ada_squeeze raw = { options->provider, lane->id, segment, closed.bytes };
+
 	if (lane->segments.items[segment])
 		ada_bound_closed(options->bound, &closed);
+	if (lane->packed && ada_lane_is_packed(lane, segment) && ada_packed_lane_is_raw(lane->packed))
+		ada_squeezer_closed(options->squeezer, &raw);
 }
 
 int ada_lane_file_close(struct ada_lane *lane, const struct ada_lane_options *options, bool last)

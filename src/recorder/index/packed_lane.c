@@ -20,6 +20,7 @@ struct ada_packed_lane {
 	struct atf_pack_lane calls;
 	struct atf_pack_writer *writer; /* NULL: no segment is open */
 	uint64_t written, coded;	/* events and bytes of its blocks (atomic) */
+	bool raw;			/* some of these aren't compressed */
 	/* The main thread's */
 	int fd;
 	bool ending, named;	    /* its end is on its way; with a header that names the detail file */
@@ -61,6 +62,7 @@ int ada_packed_lane_work(struct atf_packer *packer, const struct ada_packed_job 
 		ada_bound_wrote(packed->options.bound, block.length);
 	if (!status && job->what == ADA_PACKED_BLOCK) {
 		atf_pack_accept(&packed->calls);
+		packed->raw |= pressed;
 		__atomic_store_n(&packed->coded, atf_pack_writer_bytes(packed->writer), __ATOMIC_RELAXED);
 		__atomic_store_n(&packed->written, packed->written + job->count, __ATOMIC_RELAXED);
 	}
@@ -239,6 +241,7 @@ int ada_packed_lane_begin(struct ada_packed_lane *packed, const struct ada_packe
 	atf_pack_lane_segment(&packed->calls);
 	packed->max_events = begin->max_events && begin->max_events < UINT32_MAX ? begin->max_events : UINT32_MAX;
 	packed->count = packed->written = packed->coded = 0;
+	packed->raw = false;
 	packed->before = begin->events;
 	packed->note = begin->note;
 	packed->segment = begin->segment;
@@ -352,6 +355,11 @@ int ada_packed_lane_wake(struct ada_packed_lane *packed, const char *path)
 	packed->fd = fd;
 	atf_pack_writer_goes_on(packed->writer, fd);
 	return 0;
+}
+
+bool ada_packed_lane_is_raw(const struct ada_packed_lane *packed)
+{
+	return packed->raw;
 }
 
 /* The last block, and the file's end. */

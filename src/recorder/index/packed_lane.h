@@ -45,6 +45,8 @@ int ada_packed_lane_rest(struct ada_packed_lane *packed);
 int ada_packed_lane_wake(struct ada_packed_lane *packed, const char *path);
 int ada_packed_lane_end(struct ada_packed_lane *packed, bool has_detail); /* behind a note: closes the segment */
 
+bool ada_packed_lane_is_raw(const struct ada_packed_lane *packed); /* behind that: blocks of it aren't compressed */
+
 /* What a packer does (struct ada_packers_work). */
 struct ada_packed_job;
 struct atf_packer;

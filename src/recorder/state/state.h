@@ -7,6 +7,7 @@
  *   grower          allocates shared memory ahead of use
  *   stock           makes segments ahead of processes (process/stock.h)
  *   ada-bound       measures the session, and lets its oldest segments go (bound/bound.h)
+ *   ada-squeeze     compresses segments that were packed raw (squeeze/squeezer.h)
  *   ada-pack        a few threads that encode and write what is recorded packed (index/packers.h)
  *   sched           writes when threads ran (sched/sched.h)
  *   samples         writes what the system counts of threads (sched/samples.h)
@@ -157,6 +158,7 @@ struct ada_recorder {
 	struct ada_sink *sink;
 	struct ada_packers *packers;
 	struct ada_bound *bound; /* NULL: the session may be of any size and age */
+	struct ada_squeezer *squeezer;
 	struct ada_scribe *scribe;
 	struct ada_paper session_paper;
 	struct ada_lane_options lane_options;
