@@ -5,6 +5,7 @@
 import contextlib
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -37,6 +38,14 @@ def pytest_addoption(parser):
     parser.addoption("--storm", metavar="US", help="tests/programs: a signal every so many microseconds, without ada and with it. "
                      "With --all-variants: 100 rounds, of one in 25 cases each")
     parser.addoption("--sample", type=int, default=1, metavar="N", help="run one in N cases of each test, among them its first")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cpu(record_testsuite_property):
+    """Into the junit file: how long all processors were busy for these tests, the commands that they ran included."""
+    yield
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    record_testsuite_property("cpu", round(sum(usage.ru_utime + usage.ru_stime for usage in usages), 2))
 
 
 def plain_library(build):
