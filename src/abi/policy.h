@@ -134,9 +134,14 @@ static_assert(sizeof(struct ada_policy_table) == 64 + 64 * 256, "policy table");
 struct ada_capture {
 	uint8_t argument; /* 1 to 6; 0: no more */
 	uint8_t kind;	  /* enum ada_capture_kind */
-	uint16_t bytes;	  /* BUFFER: the argument that says how many; else how many at most */
+	uint16_t bytes;	  /* BUFFER: the argument that says how many; WORD_STRING: offset of the word; else how many at most */
 };
-enum ada_capture_kind { ADA_CAPTURE_STRING = 1, ADA_CAPTURE_BUFFER = 2, ADA_CAPTURE_BYTES = 3 };
+enum ada_capture_kind {
+	ADA_CAPTURE_STRING = 1,
+	ADA_CAPTURE_BUFFER = 2,
+	ADA_CAPTURE_BYTES = 3,
+	ADA_CAPTURE_WORD_STRING = 4 /* the text that a word points to of what the argument points to */
+};
 struct ada_capture_set {
 	struct ada_capture items[4];
 };

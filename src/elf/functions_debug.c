@@ -310,6 +310,14 @@ static struct ada_debug_function *read_function(struct ada_debug *debug, const s
 	return function;
 }
 
+static void make_index(struct ada_debug *debug)
+{
+	if (debug->indexed || !debug->dwarf)
+		return;
+	debug->indexed = true;
+	ada_debug_index_make(&debug->index, debug->dwarf, debug->elf);
+}
+
 const struct ada_debug_function *ada_debug_function(struct ada_debug *debug, uint64_t address, const char *mangled)
 {
 	const struct ada_debug_entry *entry;
@@ -320,10 +328,7 @@ const struct ada_debug_function *ada_debug_function(struct ada_debug *debug, uin
 		return NULL;
 	if (ada_table_get(&debug->known, address, &number))
 		return debug->answers.items[number];
-	if (!debug->indexed) {
-		debug->indexed = true;
-		ada_debug_index_make(&debug->index, debug->dwarf, debug->elf);
-	}
+	make_index(debug);
 	entry = ada_debug_index_find(&debug->index, address);
 	if (entry)
 		function = read_function(debug, entry, address, mangled);
@@ -331,6 +336,26 @@ const struct ada_debug_function *ada_debug_function(struct ada_debug *debug, uin
 	if (ada_array_push(&debug->answers, function) == 0)
 		ada_table_put(&debug->known, address, number);
 	return function;
+}
+
+bool ada_debug_line(struct ada_debug *debug, uint64_t address, const char **file, uint32_t *line)
+{
+	const struct ada_debug_unit *unit;
+	Dwarf_Line *found;
+	Dwarf_Die top;
+	int number = 0;
+
+	make_index(debug);
+	unit = debug->dwarf ? ada_debug_index_unit(&debug->index, address) : NULL;
+	if (!unit)
+		return false;
+	top = unit->lines;
+	found = dwarf_getsrc_die(&top, address);
+	*file = found ? dwarf_linesrc(found, NULL, NULL) : NULL;
+	if (!*file || dwarf_lineno(found, &number) || number <= 0)
+		return false;
+	*line = (uint32_t)number;
+	return true;
 }
 
 static void free_function(struct ada_debug_function *function)

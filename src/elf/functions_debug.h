@@ -91,6 +91,8 @@ struct ada_debug *ada_debug_open(const char *path, const char *build_id);
 /* The function whose code begins at `address` (the file's own); NULL: nothing is known. The answer is kept until close. `mangled` tells
  * what optimisation made of the function, as in f.isra.0; NULL: not known. */
 const struct ada_debug_function *ada_debug_function(struct ada_debug *debug, uint64_t address, const char *mangled);
+/* The line of the code at `address`, wherever in a function that is. False: not known. *file stays the file's. */
+bool ada_debug_line(struct ada_debug *debug, uint64_t address, const char **file, uint32_t *line);
 /* The file itself: the recorded one's bytes. */
 const struct ada_elf *ada_debug_elf(const struct ada_debug *debug);
 void ada_debug_close(struct ada_debug *debug);

@@ -205,6 +205,16 @@ const struct ada_debug_entry *ada_debug_index_find(struct ada_debug_index *index
 	return entry;
 }
 
+const struct ada_debug_unit *ada_debug_index_unit(const struct ada_debug_index *index, uint64_t address)
+{
+	size_t at = ada_array_below(&index->ranges, start, address + 1);
+
+	for (unsigned i = 0; i < OVERLAPS_MAX && at-- > 0; i++)
+		if (address < index->ranges.items[at].end)
+			return &index->units.items[index->ranges.items[at].unit];
+	return NULL;
+}
+
 void ada_debug_index_free(struct ada_debug_index *index)
 {
 	ada_array_free(&index->units);

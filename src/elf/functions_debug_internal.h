@@ -41,6 +41,8 @@ struct ada_debug_range {
 int ada_debug_index_make(struct ada_debug_index *index, Dwarf *dwarf, const struct ada_elf *elf); /* 0 or -ENOMEM */
 /* NULL: no function begins there. */
 const struct ada_debug_entry *ada_debug_index_find(struct ada_debug_index *index, uint64_t address);
+/* The unit whose code is at that address; NULL: none. */
+const struct ada_debug_unit *ada_debug_index_unit(const struct ada_debug_index *index, uint64_t address);
 void ada_debug_index_free(struct ada_debug_index *index);
 
 /* --- functions_debug_type.c ----------------------------------------------------------------------------------------------- */

@@ -12,7 +12,13 @@
 		number, ADA_CAPTURE_STRING, ATF_DETAIL_CAPTURE_BYTES                                                                       \
 	}
 
-/* Paths and names that libc's functions take into the kernel, so that a copy costs little beside the call. By strcmp. */
+#define WORD_STRING(number, offset)                                                                                                        \
+	{                                                                                                                                  \
+		number, ADA_CAPTURE_WORD_STRING, offset                                                                                    \
+	}
+
+/* Paths and names that libc's functions take into the kernel, so that a copy costs little beside the call; and what a crash is about. By
+ * strcmp. */
 static const struct known {
 	const char *name;
 	struct ada_capture_set set;

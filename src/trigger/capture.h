@@ -19,7 +19,7 @@ int ada_capture_add(struct ada_capture_list *list, const char *text, struct ada_
 /* --redact: those of "PATTERN:N,...", as captures of nothing. Likewise. */
 int ada_redact_add(struct ada_capture_list *list, const char *text, struct ada_error *error);
 void ada_capture_list_free(struct ada_capture_list *list);
-/* What `auto` means for a function of libc's of that name, versions left out; argument 0: nothing. */
+/* What `auto` means for a function of libc's or libstdc++'s of that name, versions left out; argument 0: nothing. */
 struct ada_capture_set ada_capture_auto(const char *name);
 /* Adds one, where the set doesn't have that argument. False: the set is full. */
 bool ada_capture_put(struct ada_capture_set *set, const struct ada_capture *capture);

@@ -1,4 +1,6 @@
 /* What --capture=auto captures: X(name, argument, ...), by strcmp. */
+X("__assert_fail", STRING(1), STRING(2), STRING(4))
+X("__cxa_throw", WORD_STRING(1, 8), WORD_STRING(2, 8)) /* libstdc++: what most exceptions say, the name of the type */
 X("__fxstatat", STRING(3))
 X("__fxstatat64", STRING(3))
 X("__lxstat", STRING(2))

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct ada_prototype ada_prototypes[] = { { "abort", "v", "" },
+const struct ada_prototype ada_prototypes[] = { { "__assert_fail", "vssus", "assertion file line function" },
+						{ "abort", "v", "" },
 						{ "abs", "ii", "n" },
 						{ "accept", "iipp", "fd address length" },
 						{ "accept4", "iippi", "fd address length flags" },

@@ -158,6 +158,8 @@ class Story:
     def check_headline(self, row, text):
         """Begins its window. What its cause says of the call is so."""
         assert row is next(r for r in self.rows if r["window"] == row["window"])
+        if "crash" in row:
+            return self.check_crash_cause(row, text)
         cause = row["cause"]
         if cause is None:
             return text.endswith("; no call that took long is behind it.") and len(row["evidence"]) == 1
@@ -504,13 +506,49 @@ class Story:
 
     # --- crashes --------------------------------------------------------------------------------------------------------
 
+    def check_unrecorded_crash(self, row, text):
+        """No handler could run: the deepest recursion is to blame."""
+        cause = row["crash"]
+        thread = self.threads[row["process"], cause["thread"]]
+        frames = thread.open_at(len(thread.rows))
+        assert cause["kind"] == "overflow" and frames[-1].position == cause["index_seq"]
+        depth = next((i for i, f in enumerate(frames[::-1]) if f.function != cause["function"]), len(frames))
+        return depth == cause["depth"] == number(re.search(r"in itself ([\d,]+) times", text)[1])
+
     def crash(self, row):
         crash = self.manifests[row["process"]]["crash"]
+        if crash is None:       # no handler could run: the thread is the one that the cause names
+            number_ = next(r["crash"]["thread"] for r in self.rows if "crash" in r and r["process"] == row["process"])
+            thread = self.threads[row["process"], number_]
+            return {"timestampNs": thread.rows[-1]["timestamp_ns"]}, thread, len(thread.rows)
         entry = next(t for t in self.manifests[row["process"]]["threads"] if t["tid"] == crash["tid"])
         thread = self.threads[row["process"], entry["id"]]
         return crash, thread, thread.before(crash["timestampNs"] + 1)
 
+    def check_crash_cause(self, row, text):
+        if self.manifests[row["process"]]["crash"] is None:
+            return self.check_unrecorded_crash(row, text)
+        cause, (crash, thread, end) = row["crash"], self.crash(row)
+        assert cause["signal"] == self.signal(crash["signal"]) and cause["address"] == crash["faultAddress"]
+        open_calls = [c for c in thread.open_at(end) if c.position == cause["index_seq"]]
+        assert [c.function for c in open_calls] == [cause["function"]] * (cause["index_seq"] is not None)
+        assert cause["kind"] != "unknown" or cause["culprit_thread"] is None
+        return f" crashed with {cause['signal']}" in text or cause["kind"] in ("exception", "assertion")
+
+    def check_crash_frames(self, row, text):
+        _, thread, end = self.crash(row)
+        frames = thread.open_at(end)[::-1]
+        assert self.positions(row) == [f.position for f in frames[:16]]
+        assert re.findall(r"(?:: |; )#(\d+) ", text) == [str(i) for i in range(min(16, len(frames)))]
+        return all(f"#{i} {frame.function}" in text for i, frame in enumerate(frames[:16]))
+
+    def check_crash_registers(self, row, text):
+        registers = self.manifests[row["process"]]["crash"]["registers"]
+        return text == "The registers: " + ", ".join(f"{name}={value}" for name, value in registers.items()) + "."
+
     def check_crash(self, row, text):
+        if self.manifests[row["process"]]["crash"] is None:
+            return text.startswith("SIGSEGV ended the process") and self.manifests[row["process"]]["exit"]["signal"] == 11
         crash, thread, end = self.crash(row)
         assert self.ns(re.search(r"crashed at (\S+) with", text)[1]) == crash["timestampNs"]
         assert f"(tid {crash['tid']})" in text and f"with {self.signal(crash['signal'])}" in text

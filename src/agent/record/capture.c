@@ -100,13 +100,30 @@ static uint64_t argument_of(const struct ada_registers *registers, uint32_t numb
 	}
 }
 
+/* Where what is to be captured begins; 0: the word that says so can't be read. */
+static uint64_t address_of(const struct ada_thread *thread, const struct ada_judged *call, const struct ada_capture *what)
+{
+	uint64_t address = argument_of(call->registers, what->argument), word = 0;
+
+	if (what->kind != ADA_CAPTURE_WORD_STRING)
+		return address;
+	return bytes_copy(thread, call->slot, (uint8_t *)&word, address + what->bytes, sizeof word, false) == sizeof word ? word : 0;
+}
+
+static uint64_t bytes_of(const struct ada_judged *call, const struct ada_capture *what)
+{
+	if (what->kind == ADA_CAPTURE_BUFFER)
+		return argument_of(call->registers, what->bytes);
+	return what->kind == ADA_CAPTURE_WORD_STRING ? ATF_DETAIL_CAPTURE_BYTES : what->bytes;
+}
+
 /* Returns the entry's bytes. */
 static uint32_t entry_make(const struct ada_thread *thread, const struct ada_judged *call, const struct ada_capture *what, uint8_t *at)
 {
-	AtfDetailCaptured entry = { .address = argument_of(call->registers, what->argument), .argument = what->argument };
-	uint64_t wanted = what->kind == ADA_CAPTURE_BUFFER ? argument_of(call->registers, what->bytes) : what->bytes;
+	AtfDetailCaptured entry = { .address = address_of(thread, call, what), .argument = what->argument };
+	uint64_t wanted = bytes_of(call, what);
 	uint32_t bytes = wanted < ATF_DETAIL_CAPTURE_BYTES ? (uint32_t)wanted : ATF_DETAIL_CAPTURE_BYTES;
-	bool string = what->kind == ADA_CAPTURE_STRING;
+	bool string = what->kind == ADA_CAPTURE_STRING || what->kind == ADA_CAPTURE_WORD_STRING;
 	uint32_t got = bytes_copy(thread, call->slot, at + sizeof entry, entry.address, bytes, string);
 
 	entry.length = (uint16_t)got;

@@ -263,8 +263,11 @@ static void tell_unfound(struct ada_story *story, const struct ada_headline *hea
 	const char *kind = ada_json_text(window->entry, "triggerKind", "");
 	char time[ADA_WORDS];
 
-	ada_narrate_say(story, "headline", "%s%s, at %s; no call that took long is behind it.", *kind ? kind : "Nothing",
-			ada_narrate_holds_crash(story, headline->window) ? " crashed the process" : " marked this window",
+	if (headline->crash.process) {
+		ada_narrate_crash_cause(story, &headline->crash, true);
+		return;
+	}
+	ada_narrate_say(story, "headline", "%s marked this window, at %s; no call that took long is behind it.", *kind ? kind : "Nothing",
 			ada_words_time(story, ada_json_u64(window->entry, "markedNs", window->start_ns), time));
 	ada_narrate_cite_file(story, window->process, "manifest.json", "detail_lane.windows[%u].marks", window->id);
 }

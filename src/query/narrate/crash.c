@@ -72,6 +72,11 @@ static void tell_signal(struct ada_story *story, const struct ada_process *proce
 	char name[ADA_WORDS], time[ADA_WORDS];
 	struct ada_telling telling;
 
+	if (!crash) {
+		ada_narrate_say(story, "crash", "SIGSEGV ended the process, and no handler could run for it, as where no stack is left.");
+		ada_narrate_cite_file(story, process, "manifest.json", "exit");
+		return;
+	}
 	if (!ada_telling_open(story, &telling))
 		return;
 	if (thread)
@@ -80,10 +85,7 @@ static void tell_signal(struct ada_story *story, const struct ada_process *proce
 		fprintf(telling.stream, "The thread with tid %u", (unsigned)ada_json_u64(crash, "tid", 0));
 	fprintf(telling.stream, " crashed at %s with %s", ada_words_time(story, ada_json_u64(crash, "timestampNs", 0), time),
 		ada_words_signal(number, name));
-	if ((number == SIGSEGV || number == SIGBUS) && code == SI_KERNEL)
-		fputs("; the kernel tells no address, mostly as for one that no pointer can have", telling.stream);
-	else if (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE)
-		fprintf(telling.stream, " at address 0x%llx", (unsigned long long)address_of(crash, "faultAddress"));
+	ada_crash_put_address(telling.stream, process);
 	fprintf(telling.stream, "%s.", code_text(number, code));
 	ada_telling_say(story, "crash", &telling);
 	ada_narrate_cite_file(story, process, "manifest.json", "crash");
@@ -211,28 +213,20 @@ static void tell_last_calls(struct ada_story *story, const struct ada_thread *th
 	ada_narrate_cite(story, thread, lowest, last.calls[last.count - 1].end_position);
 }
 
-void ada_narrate_crash(struct ada_story *story, const struct ada_process *process, uint64_t told_ns)
+void ada_narrate_crash(struct ada_story *story, const struct ada_crash_cause *cause, uint64_t told_ns)
 {
-	const json_object *crash = ada_json_get(process->manifest, "crash");
-	uint64_t ns = ada_json_u64(crash, "timestampNs", UINT64_MAX), tid = ada_json_u64(crash, "tid", 0), end = 0;
-	const struct ada_thread *thread = NULL;
+	const struct ada_process *process = cause->process;
+	const struct ada_thread *thread = cause->thread;
 
-	/* A thread id may have been used before: take the newest thread. */
-	for (size_t i = 0; i < process->thread_count; i++) {
-		const struct ada_thread *one = &story->session->threads.items[process->first_thread + i];
-
-		if (one->tid == tid && one->events && one->count && atf_thread_get(one->events, 0)->timestamp_ns <= ns)
-			thread = one;
-	}
-	if (thread)
-		end = ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, ns + 1);
-	tell_signal(story, process, thread, end);
-	tell_place(story, process, thread, end);
+	tell_signal(story, process, thread, cause->end);
+	tell_place(story, process, thread, cause->end);
 	if (thread) {
-		tell_frames(story, thread, end);
-		tell_muted(story, process, ns);
-		tell_last_calls(story, thread, end);
+		tell_frames(story, thread, cause->end);
+		tell_muted(story, process, cause->ns);
+		ada_narrate_crash_frames(story, cause);
+		ada_narrate_crash_registers(story, process);
+		tell_last_calls(story, thread, cause->end);
 	}
-	if (ns != UINT64_MAX && ns != told_ns)
-		ada_narrate_others(story, process, thread, ns, false);
+	if (cause->ns != UINT64_MAX && cause->ns != told_ns)
+		ada_narrate_others(story, process, thread, cause->ns, false);
 }

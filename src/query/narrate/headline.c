@@ -66,6 +66,7 @@ void ada_headline_find(struct ada_story *story, struct ada_cause_reader *reader,
 void ada_headline_free(struct ada_headline *headline)
 {
 	ada_cause_free(&headline->cause);
+	ada_crash_free(&headline->crash);
 	headline->found = false;
 }
 

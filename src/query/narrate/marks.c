@@ -20,8 +20,16 @@ void ada_narrate_cite_window(struct ada_story *story, const struct ada_recorded_
 bool ada_narrate_holds_crash(const struct ada_story *story, uint64_t number)
 {
 	const struct ada_recorded_window *window = &story->session->windows.items[number];
-	uint64_t ns = ada_json_u64(ada_json_get(window->process->manifest, "crash"), "timestampNs", UINT64_MAX);
+	const json_object *crash = ada_json_get(window->process->manifest, "crash"), *kinds = ada_json_get(window->entry, "triggerKinds");
+	uint64_t ns = ada_json_u64(crash, "timestampNs", UINT64_MAX);
 
+	/* Where no handler could run there is no record of the crash: then the recorder has marked it. */
+	for (size_t i = 0; !crash && i < ada_json_length(kinds); i++) {
+		const char *kind = json_object_get_string(json_object_array_get_idx(kinds, i));
+
+		if (kind && !strcmp(kind, "crash"))
+			return true;
+	}
 	return ns >= window->start_ns && ns <= window->end_ns;
 }
 

@@ -38,6 +38,7 @@ static void free_sentence(struct ada_sentence *sentence)
 {
 	free(sentence->text);
 	free(sentence->cause);
+	free(sentence->crash);
 	ada_array_free(&sentence->evidence);
 }
 

@@ -3,6 +3,7 @@
 #define ADA_QUERY_NARRATE_PARTS_H
 #include "query/calls/calls.h"
 #include "query/cause/cause.h"
+#include "query/crash/crash.h"
 #include "query/narrate/narrate.h"
 #include "query/session/windows.h"
 #include "query/tell/tell.h"
@@ -29,12 +30,13 @@ struct ada_first_marks {  /* marks of rules that had not marked in the window be
 struct ada_headline {		/* of a window */
 	struct ada_cause cause; /* of its slowest marked call, or of its hang */
 	bool found;
-	uint64_t window;       /* number in the session; ADA_NO_WINDOW: of a process that hangs, and that nobody marked */
-	uint64_t took_ns, key; /* key: the same for causes that are alike; 0: none */
-	uint64_t calls;	       /* marked in this window and alike */
-	uint64_t more;	       /* further windows that are alike */
-	bool told;	       /* a window before is alike */
-	bool is_span;	       /* of a rule from one call to another: the cause is of the time in between */
+	uint64_t window;	      /* number in the session; ADA_NO_WINDOW: of a process that hangs, and that nobody marked */
+	uint64_t took_ns, key;	      /* key: the same for causes that are alike; 0: none */
+	uint64_t calls;		      /* marked in this window and alike */
+	uint64_t more;		      /* further windows that are alike */
+	bool told;		      /* a window before is alike */
+	struct ada_crash_cause crash; /* of a window that holds one; else its process is NULL */
+	bool is_span;		      /* of a rule from one call to another: the cause is of the time in between */
 	struct ada_mark_span span;
 };
 /* Finds it; the caller frees it. Without a cause the headline tells the mark. */
@@ -69,5 +71,10 @@ void ada_narrate_new_callers(struct ada_story *story, const struct ada_recorded_
  * told with an earlier mark. */
 void ada_narrate_followed(struct ada_story *story, const struct ada_mark_place *place, bool later, bool told);
 /* `told_ns`: the moment for which the other threads' doings were told already; 0: none. */
-void ada_narrate_crash(struct ada_story *story, const struct ada_process *process, uint64_t told_ns);
+void ada_narrate_crash(struct ada_story *story, const struct ada_crash_cause *cause, uint64_t told_ns);
+/* `first`: it is the window's headline. */
+void ada_narrate_crash_cause(struct ada_story *story, const struct ada_crash_cause *cause, bool first);
+void ada_narrate_crash_frames(struct ada_story *story, const struct ada_crash_cause *cause);
+void ada_narrate_crash_registers(struct ada_story *story, const struct ada_process *process);
+void ada_crash_put_address(FILE *stream, const struct ada_process *process);
 #endif

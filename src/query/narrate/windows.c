@@ -1,5 +1,6 @@
 /* The windows: what is told of each, and which of many have a section of their own. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
@@ -103,6 +104,8 @@ static void tell_window(struct ada_story *story, struct ada_cause_reader *reader
 		return;
 	story->narrative->sections.items[story->narrative->sections.count - 1].alike = headline->told;
 	ada_narrate_headline(story, reader, headline);
+	if (headline->found && headline->crash.process)
+		ada_narrate_crash_cause(story, &headline->crash, false);
 	ada_narrate_cause(story, headline);
 	tell_bounds(story, window, number);
 	tell_short(story, window);
@@ -112,8 +115,8 @@ static void tell_window(struct ada_story *story, struct ada_cause_reader *reader
 	ada_narrate_errors(story, window);
 	for (size_t i = 0; i < firsts.count; i++)
 		ada_narrate_followed(story, &firsts.places[i], i > 0, ada_first_marks_same_thread(&firsts, i));
-	if (ada_narrate_holds_crash(story, number))
-		ada_narrate_crash(story, window->process, firsts.told_ns);
+	if (headline->crash.process)
+		ada_narrate_crash(story, &headline->crash, firsts.told_ns);
 }
 
 /* --- all of them -------------------------------------------------------------------------------------------------------- */
@@ -218,6 +221,8 @@ struct ranking {
 
 static uint64_t badness(const struct ada_headline *headline)
 {
+	if (headline->crash.process)
+		return UINT64_MAX;
 	return headline->found ? headline->took_ns : 0;
 }
 
@@ -244,6 +249,16 @@ static void count_alike(struct ranking *ranking)
 	}
 }
 
+/* The process stays NULL where it did not crash. */
+static void find_crash(struct ada_story *story, const struct ada_process *process, struct ada_crash_cause *cause)
+{
+	bool found;
+
+	story->result = ada_crash_find(process, cause, &found);
+	if (story->result || !found)
+		ada_crash_free(cause);
+}
+
 static int rank_windows(struct ada_story *story, struct ada_cause_reader *reader, struct ranking *ranking)
 {
 	for (uint64_t i = 0; i < story->session->windows.count && !story->result; i++) {
@@ -253,6 +268,8 @@ static int rank_windows(struct ada_story *story, struct ada_cause_reader *reader
 			continue;
 		if (ranking->items.count < ASKED_MAX)
 			ada_headline_find(story, reader, i, &headline);
+		if (!story->result && ada_narrate_holds_crash(story, i))
+			find_crash(story, story->session->windows.items[i].process, &headline.crash);
 		if (!story->result && ada_array_push(&ranking->items, headline)) {
 			ada_headline_free(&headline);
 			return -ENOMEM;
@@ -269,22 +286,31 @@ static void tell_other_crashes(struct ada_story *story)
 {
 	for (size_t i = 0; i < story->session->processes.count && !story->options.in_window && !story->result; i++) {
 		const struct ada_process *process = story->session->processes.items[i];
-		bool held = !ada_json_get(process->manifest, "crash") || !ada_narrate_selects_process(story, process);
+		bool held = !ada_narrate_selects_process(story, process);
+		struct ada_crash_cause cause = {};
 
 		for (size_t j = 0; j < process->window_count && !held; j++)
 			held = ada_narrate_holds_crash(story, process->first_window + j);
-		if (held)
+		if (!held)
+			find_crash(story, process, &cause);
+		if (!cause.process || story->result)
 			continue;
 		ada_narrate_section(story, process, ADA_NO_WINDOW, "Crash of %s", process->directory);
-		if (!story->result)
-			ada_narrate_crash(story, process, 0);
+		if (!story->result) {
+			ada_narrate_crash_cause(story, &cause, false);
+			ada_narrate_crash(story, &cause, 0);
+		}
+		ada_crash_free(&cause);
 	}
 }
 
-/* Whether it ended in order: then what is still open in it is no hang. */
+/* Whether it ended in order, or crashed: then what is still open in it is no hang. */
 static bool ended_by_itself(const struct ada_process *process)
 {
-	return !ada_json_get(ada_json_get(process->manifest, "exit"), "signal") && !ada_process_is_live(process);
+	const json_object *signal = ada_json_get(ada_json_get(process->manifest, "exit"), "signal");
+
+	return (!signal && !ada_process_is_live(process)) || ada_json_get(process->manifest, "crash") ||
+	       ada_json_u64(ada_json_get(process->manifest, "exit"), "signal", 0) == SIGSEGV;
 }
 
 /* Whether a window tells of a call of the process that has not returned. */
@@ -307,8 +333,7 @@ static void tell_hangs(struct ada_story *story, struct ada_cause_reader *reader,
 		const struct ada_process *process = story->session->processes.items[i];
 		struct ada_headline headline = { .window = ADA_NO_WINDOW, .calls = 1 };
 
-		if (ada_json_get(process->manifest, "crash") || !ada_narrate_selects_process(story, process) || ended_by_itself(process) ||
-		    is_told(ranking, story, process))
+		if (!ada_narrate_selects_process(story, process) || ended_by_itself(process) || is_told(ranking, story, process))
 			continue;
 		story->result = ada_cause_of_hang(reader, process, &headline.cause);
 		headline.found = !story->result && headline.cause.found;

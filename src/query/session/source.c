@@ -46,6 +46,33 @@ bool ada_module_source(struct ada_module *module, uint32_t symbol_index, const c
 	return true;
 }
 
+bool ada_process_code(const struct ada_process *process, uint64_t function_id, uint64_t address, uint64_t *start, uint64_t *bytes)
+{
+	const json_object *modules = ada_json_get(process->manifest, "modules");
+	struct ada_symbol *symbol = ada_module_symbol(ada_process_module(process, function_id), ADA_FUNCTION_SYMBOL(function_id));
+
+	for (size_t i = 0; symbol && i < ada_json_length(modules); i++) {
+		const json_object *entry = json_object_array_get_idx(modules, i);
+
+		if (ada_json_u64(entry, "id", i) != ADA_FUNCTION_MODULE(function_id))
+			continue;
+		*start = strtoull(ada_json_text(entry, "base", "0"), NULL, 16) + symbol->address;
+		*bytes = symbol->size;
+		return address - *start < *bytes;
+	}
+	return false;
+}
+
+bool ada_process_line(const struct ada_process *process, uint64_t function_id, uint64_t address, const char **file, uint32_t *line)
+{
+	struct ada_module *module = ada_process_module(process, function_id);
+	uint64_t start, bytes;
+
+	return ada_process_code(process, function_id, address, &start, &bytes) && debug_of(module) &&
+	       ada_debug_line(module->debug, address - start + ada_module_symbol(module, ADA_FUNCTION_SYMBOL(function_id))->address, file,
+			      line);
+}
+
 const uint8_t *ada_process_constant(const struct ada_process *process, uint64_t address, uint64_t time_ns, uint64_t *bytes)
 {
 	const json_object *modules = ada_json_get(process->manifest, "modules");

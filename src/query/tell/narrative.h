@@ -18,6 +18,7 @@ struct ada_sentence {
 	char *text;	  /* without its evidence */
 	ADA_ARRAY(struct ada_evidence) evidence; /* never empty */
 	char *cause;				 /* of a headline, as JSON; NULL: the sentence is none */
+	char *crash;				 /* of the sentence that says why a process crashed, as JSON; else NULL */
 };
 
 #define ADA_NO_WINDOW UINT64_MAX

@@ -165,9 +165,9 @@ static bool is_one_of(const char *kind, const char *const *kinds)
 /* Whether the sentence is told where not all is asked for. */
 static bool is_told(const struct page *page, const struct ada_section *section, const struct ada_sentence *sentence)
 {
-	static const char *const of_all[] = { "session",    "selected",	     "not-recorded", "unreadable", "process",
-					      "unfinished", "lost",	     "waited",	     "windows",	   "headline",
-					      "crash",	    "crash-address", "open-frames",  "last-calls", NULL };
+	static const char *const of_all[] = { "session",     "selected",   "not-recorded", "unreadable",   "process", "unfinished",
+					      "lost",	     "waited",	   "windows",	   "headline",	   "crash",   "crash-address",
+					      "open-frames", "last-calls", "crash-cause",  "crash-frames", NULL };
 
 	return !page->brief || is_one_of(sentence->kind, of_all) || (!strcmp(sentence->kind, "cause") && !section->brief);
 }
@@ -284,6 +284,10 @@ static void put_json_fields(struct ada_output *output, const struct ada_section 
 	if (sentence->cause) {
 		ada_output_string(output, ", \"cause\": ");
 		ada_output_string(output, sentence->cause);
+	}
+	if (sentence->crash) {
+		ada_output_string(output, ", \"crash\": ");
+		ada_output_string(output, sentence->crash);
 	}
 	ada_output_string(output, "}");
 }

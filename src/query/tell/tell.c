@@ -86,6 +86,16 @@ void ada_narrate_attach_cause(struct ada_story *story, char *cause)
 	story_fail(story);
 }
 
+void ada_narrate_attach_crash(struct ada_story *story, char *crash)
+{
+	if (crash && !story->result) {
+		last_sentence(story)->crash = crash;
+		return;
+	}
+	free(crash);
+	story_fail(story);
+}
+
 /* --- evidence ----------------------------------------------------------------------------------------------------------- */
 
 static void add_evidence(struct ada_story *story, const struct ada_evidence *evidence)

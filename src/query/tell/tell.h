@@ -62,6 +62,8 @@ void ada_narrate_section(struct ada_story *story, const struct ada_process *proc
 void ada_narrate_say(struct ada_story *story, const char *kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Gives the last sentence its cause, which is malloc'ed; NULL: there was no memory for it. */
 void ada_narrate_attach_cause(struct ada_story *story, char *cause);
+/* The same of a crash. */
+void ada_narrate_attach_crash(struct ada_story *story, char *crash);
 void ada_narrate_cite(struct ada_story *story, const struct ada_thread *thread, uint64_t first, uint64_t last);
 void ada_narrate_cite_file(struct ada_story *story, const struct ada_process *process, const char *file, const char *field, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -47,11 +47,11 @@ static uint8_t set_number(struct ada_policy *policy, const struct ada_capture_se
 	return (uint8_t)policy->set_count;
 }
 
-static bool is_libc(const struct ada_policy_image *image)
+static bool has_known(const struct ada_policy_image *image)
 {
 	const char *slash = image->path ? strrchr(image->path, '/') : NULL;
 
-	return slash && !strncmp(slash, "/libc.so.", strlen("/libc.so."));
+	return slash && (!strncmp(slash, "/libc.so.", strlen("/libc.so.")) || !strncmp(slash, "/libstdc++.so.", strlen("/libstdc++.so.")));
 }
 
 static bool any_may_fit(const struct ada_capture_list *list, const char *name)
@@ -118,7 +118,7 @@ int ada_policy_captures_match(struct ada_policy *policy, struct ada_policy_image
 {
 	const struct ada_plan *plan = image->plans.items[0];
 	const struct ada_plan_function *functions = ada_plan_functions(plan);
-	bool automatic = !policy->captures.off && is_libc(image);
+	bool automatic = !policy->captures.off && has_known(image);
 
 	for (uint32_t i = 0; i < ada_plan_header(plan)->function_count; i++) {
 		const char *name = ada_plan_string(plan, functions[i].name);

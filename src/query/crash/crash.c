@@ -1,0 +1,122 @@
+/* See crash.h: which thread crashed, in which calls; then one kind of mistake after another is asked for. */
+#include "query/crash/internal.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include "query/session/source.h"
+#include "query/session/windows.h"
+
+static const char *const names[] = {
+	[ADA_CRASH_UNKNOWN] = "unknown",   [ADA_CRASH_FREED] = "freed",		[ADA_CRASH_NULL] = "null",
+	[ADA_CRASH_OVERFLOW] = "overflow", [ADA_CRASH_EXCEPTION] = "exception", [ADA_CRASH_ASSERTION] = "assertion",
+};
+
+const char *ada_crash_kind_name(enum ada_crash_kind kind)
+{
+	return names[kind];
+}
+
+const char *ada_crash_symbol(const struct ada_process *process, uint64_t function_id)
+{
+	const struct ada_symbol *symbol = ada_module_symbol(ada_process_module(process, function_id), ADA_FUNCTION_SYMBOL(function_id));
+
+	return symbol ? symbol->mangled : "";
+}
+
+int ada_crash_arguments(const struct ada_thread *thread, uint64_t position, struct ada_arguments *arguments, struct atf_detail *record)
+{
+	*arguments = (struct ada_arguments){};
+	*record = (struct atf_detail){};
+	return ada_thread_detail(thread, position, record) ? 0 : ada_arguments_decode(arguments, thread, record);
+}
+
+uint64_t ada_crash_number(const struct ada_crash_cause *cause, const char *field)
+{
+	const json_object *crash = ada_json_get(cause->process->manifest, "crash");
+	const char *text = ada_json_text(crash, field, NULL);
+
+	return strtoull(text ? text : ada_json_text(ada_json_get(crash, "registers"), field, "0"), NULL, 16);
+}
+
+bool ada_crash_is_pointer(const struct ada_argument *argument)
+{
+	return argument->kind == ADA_ARGUMENT_POINTER || argument->kind == ADA_ARGUMENT_STRING;
+}
+
+/* A thread id may have been used before: the newest thread of it. */
+static void find_thread(struct ada_crash_cause *cause)
+{
+	const struct ada_process *process = cause->process;
+	uint64_t tid = ada_json_u64(ada_json_get(process->manifest, "crash"), "tid", 0);
+
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *one = &process->session->threads.items[process->first_thread + i];
+
+		if (one->tid == tid && one->events && one->count && atf_thread_get(one->events, 0)->timestamp_ns <= cause->ns)
+			cause->thread = one;
+	}
+	if (cause->thread)
+		cause->end = cause->ns == UINT64_MAX ? cause->thread->count : atf_thread_lower_bound(cause->thread->events, cause->ns + 1);
+}
+
+static int find_mistake(struct ada_crash_cause *cause)
+{
+	static int (*const all[])(struct ada_crash_cause *) = { ada_crash_overflowed, ada_crash_thrown, ada_crash_freed, ada_crash_null };
+	int result = 0;
+
+	for (size_t i = 0; i < sizeof all / sizeof *all && !result && cause->kind == ADA_CRASH_UNKNOWN; i++)
+		result = all[i](cause);
+	return result;
+}
+
+int ada_crash_find(const struct ada_process *process, struct ada_crash_cause *cause, bool *found)
+{
+	const json_object *crash = ada_json_get(process->manifest, "crash"), *exit = ada_json_get(process->manifest, "exit");
+	int result = 0;
+
+	*cause = (struct ada_crash_cause){ .process = process, .recorded = crash };
+	cause->signal = (int)ada_json_u64(crash ? crash : exit, "signal", 0);
+	cause->ns = ada_json_u64(crash, "timestampNs", UINT64_MAX);
+	*found = crash || cause->signal == SIGSEGV;
+	if (!*found)
+		return 0;
+	if (crash)
+		find_thread(cause);
+	if (cause->thread)
+		result = ada_stack_at(&cause->path, cause->thread, cause->end);
+	cause->frame = cause->path.frames.count ? cause->path.frames.count - 1 : 0;
+	if (!result)
+		result = find_mistake(cause);
+	*found = crash || cause->kind != ADA_CRASH_UNKNOWN;
+	return result;
+}
+
+void ada_crash_free(struct ada_crash_cause *cause)
+{
+	ada_stack_close(&cause->path);
+	ada_stack_close(&cause->culprit_path);
+	free(cause->argument);
+	free(cause->type);
+	free(cause->text);
+	free(cause->file);
+	*cause = (struct ada_crash_cause){};
+}
+
+/* --- lines ---------------------------------------------------------------------------------------------------------------- */
+
+/* Of the call that the frame made last: behind it the frame's code goes on. 0: not known. */
+static uint64_t return_address(const struct ada_crash_cause *cause, size_t frame)
+{
+	struct atf_detail record;
+
+	return ada_thread_detail(cause->thread, cause->path.frames.items[frame].position, &record) ? 0 : record.lr;
+}
+
+bool ada_crash_line(const struct ada_crash_cause *cause, size_t frame, const char **file, uint32_t *line)
+{
+	uint64_t address = frame + 1 == cause->path.frames.count ? ada_crash_number(cause, "rip") : return_address(cause, frame + 1) - 1;
+
+	return address && address != UINT64_MAX &&
+	       ada_process_line(cause->process, cause->path.frames.items[frame].function_id, address, file, line);
+}

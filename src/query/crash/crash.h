@@ -1,0 +1,56 @@
+/* Why a process crashed, as far as the recording shows: a pointer to a block that was freed before, a null pointer that a call returned, a
+ * recursion that used up the stack, an exception that nobody caught, a failed assertion. docs/inside/crash.md says by which rules.
+ *
+ * Everything rests on the detail around the crash; where that doesn't show a mistake the kind is ADA_CRASH_UNKNOWN, and nobody is named. */
+#ifndef ADA_QUERY_CRASH_H
+#define ADA_QUERY_CRASH_H
+#include "query/calls/calls.h"
+#include "query/calls/stack.h"
+#include "query/session/session.h"
+
+enum ada_crash_kind {
+	ADA_CRASH_UNKNOWN,
+	ADA_CRASH_FREED,     /* an argument's block was freed before */
+	ADA_CRASH_NULL,	     /* a call returned null */
+	ADA_CRASH_OVERFLOW,  /* a recursion used up the stack */
+	ADA_CRASH_EXCEPTION, /* nobody caught it */
+	ADA_CRASH_ASSERTION,
+};
+const char *ada_crash_kind_name(enum ada_crash_kind kind);
+
+struct ada_crash_cause {
+	const struct ada_process *process;
+	const struct ada_thread *thread; /* that crashed; NULL: not known */
+	uint64_t end;			 /* of its events, those before the crash */
+	uint64_t ns;
+	int signal;
+	bool recorded;	       /* the manifest has the crash's record: address, registers */
+	struct ada_stack path; /* the calls open then, outermost first */
+	size_t frame;	       /* in `path`: the call that is to be named; of an exception or assertion, who threw or asserted */
+
+	enum ada_crash_kind kind;
+	bool has_object;
+	uint64_t object; /* FREED, NULL: the pointer; EXCEPTION: the thrown object */
+	char *argument;	 /* FREED, NULL: the frame's argument that has it; NULL: none */
+	char *type;	 /* EXCEPTION: its type's name; NULL: not known */
+	char *text;	 /* EXCEPTION: what it says; ASSERTION: the assertion; NULL: not known */
+	bool is_what;	 /* EXCEPTION: `text` is what() */
+	char *file;	 /* ASSERTION */
+	uint64_t line;
+	uint64_t depth, bytes; /* OVERFLOW: how many calls of the function, and how much stack they took: 0: not known */
+
+	/* FREED: who freed it; NULL: who returned it. */
+	const struct ada_thread *culprit;
+	uint64_t culprit_position, culprit_ns; /* of the CALL that freed it, or of the end that returned it */
+	uint64_t culprit_function_id;
+	struct ada_stack culprit_path; /* outermost first, with that call */
+};
+
+/* Of a process that a signal ended. False in *found: it didn't crash. 0 or -ENOMEM; the caller frees the cause, also after an error. */
+int ada_crash_find(const struct ada_process *process, struct ada_crash_cause *cause, bool *found);
+void ada_crash_free(struct ada_crash_cause *cause);
+/* What --format=json has of it; malloc'ed, NULL: no memory. */
+char *ada_crash_json(const struct ada_crash_cause *cause);
+/* Where the code of the frame stood at the crash: its line, by the debug information. False: not known. */
+bool ada_crash_line(const struct ada_crash_cause *cause, size_t frame, const char **file, uint32_t *line);
+#endif

@@ -1,0 +1,124 @@
+/* A pointer to a block that was freed before: an argument of an open call, whose block was given back before that call began, or meanwhile by
+ * another thread, and not given out anew since. Where the call's own thread freed it within the call, that counts only if the address that
+ * crashed lies in the block. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include "query/crash/internal.h"
+#include "query/session/windows.h"
+
+#define FRAMES_ASKED 8		 /* from the innermost one outwards */
+#define EVENTS_READ (1ull << 18) /* of each thread, before the crash */
+
+enum does { DOES_NOTHING, DOES_FREE, DOES_ALLOCATE };
+
+struct block_event { /* what happened to a block last */
+	const struct ada_thread *thread;
+	uint64_t position, ns;
+	bool freed;
+};
+
+static enum does does_of(const char *symbol)
+{
+	if (!strcmp(symbol, "free") || !strcmp(symbol, "cfree") || !strcmp(symbol, "munmap") || !strncmp(symbol, "_ZdlPv", 6) ||
+	    !strncmp(symbol, "_ZdaPv", 6))
+		return DOES_FREE;
+	if (!strcmp(symbol, "malloc") || !strcmp(symbol, "calloc") || !strcmp(symbol, "realloc") || !strcmp(symbol, "reallocarray") ||
+	    !strcmp(symbol, "aligned_alloc") || !strcmp(symbol, "memalign") || !strcmp(symbol, "mmap") || !strncmp(symbol, "_Znw", 4) ||
+	    !strncmp(symbol, "_Zna", 4))
+		return DOES_ALLOCATE;
+	return DOES_NOTHING;
+}
+
+/* Whether the event gave back or gave out the block that begins there. realloc gives back what it was called with. */
+static bool is_about(const struct ada_thread *thread, uint64_t position, const struct ada_event *event, uint64_t block, bool *freed)
+{
+	const char *symbol = ada_crash_symbol(thread->process, event->function_id);
+	enum does does = does_of(symbol);
+	struct atf_detail record;
+
+	*freed = event->event_kind == ADA_EVENT_CALL;
+	if (does == DOES_NOTHING || (*freed ? does == DOES_ALLOCATE && strncmp(symbol, "realloc", 7) : does == DOES_FREE) ||
+	    (event->event_kind != ADA_EVENT_CALL && event->event_kind != ADA_EVENT_RETURN))
+		return false;
+	return !ada_thread_detail(thread, position, &record) && record.x[0] == block;
+}
+
+/* The last such event of all threads before the crash. False: there is none. */
+static bool last_of(const struct ada_crash_cause *cause, uint64_t block, struct block_event *last)
+{
+	const struct ada_process *process = cause->process;
+
+	*last = (struct block_event){};
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
+		uint64_t end = thread->events ? atf_thread_lower_bound(thread->events, cause->ns + 1) : 0;
+		uint64_t first = end > EVENTS_READ ? end - EVENTS_READ : 0;
+
+		for (uint64_t at = end; at-- > first;) {
+			const struct ada_event *event = atf_thread_get(thread->events, at);
+			bool freed;
+
+			if (event->timestamp_ns < last->ns)
+				break;
+			if (!is_about(thread, at, event, block, &freed))
+				continue;
+			*last = (struct block_event){ thread, at, event->timestamp_ns, freed };
+			break;
+		}
+	}
+	return last->thread;
+}
+
+/* Whether the frame was given the block after it was freed, or while another thread freed it. */
+static bool is_mistake(const struct ada_crash_cause *cause, const struct ada_frame *frame, uint64_t block, const struct block_event *last)
+{
+	uint64_t address = ada_crash_number(cause, "faultAddress");
+
+	if (!last->freed)
+		return false;
+	return last->thread != cause->thread || last->position < frame->position || (address >= block && address - block < 4096);
+}
+
+static int blame(struct ada_crash_cause *cause, size_t frame, const struct ada_argument *argument, const struct block_event *last)
+{
+	const struct ada_event *event = atf_thread_get(last->thread->events, last->position);
+
+	cause->kind = ADA_CRASH_FREED;
+	cause->frame = frame;
+	cause->has_object = true;
+	cause->object = (uint64_t)argument->number;
+	cause->argument = strdup(argument->name);
+	cause->culprit = last->thread;
+	cause->culprit_position = last->position;
+	cause->culprit_ns = last->ns;
+	cause->culprit_function_id = event->function_id;
+	return cause->argument ? ada_stack_at(&cause->culprit_path, last->thread, last->position + 1) : -12;
+}
+
+int ada_crash_freed(struct ada_crash_cause *cause)
+{
+	size_t count = cause->path.frames.count;
+	int result = 0;
+
+	if ((cause->signal != SIGSEGV && cause->signal != SIGBUS) || !cause->recorded || !cause->thread)
+		return 0;
+	for (size_t i = count; i-- > 0 && count - i <= FRAMES_ASKED && !result && cause->kind == ADA_CRASH_UNKNOWN;) {
+		const struct ada_frame *frame = &cause->path.frames.items[i];
+		struct ada_arguments arguments;
+		struct block_event last;
+		struct atf_detail record;
+
+		result = ada_crash_arguments(cause->thread, frame->position, &arguments, &record);
+		for (size_t j = 0; j < arguments.items.count && !result && cause->kind == ADA_CRASH_UNKNOWN; j++) {
+			const struct ada_argument *argument = &arguments.items.items[j];
+			uint64_t block = (uint64_t)argument->number;
+
+			if (ada_crash_is_pointer(argument) && block && last_of(cause, block, &last) &&
+			    is_mistake(cause, frame, block, &last))
+				result = blame(cause, i, argument, &last);
+		}
+		ada_arguments_free(&arguments);
+	}
+	return result;
+}

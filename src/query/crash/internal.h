@@ -1,0 +1,29 @@
+/* Parts of crash.c. Each leaves the kind as it is where it finds nothing. 0 or -ENOMEM. */
+#ifndef ADA_QUERY_CRASH_INTERNAL_H
+#define ADA_QUERY_CRASH_INTERNAL_H
+#include "query/crash/crash.h"
+#include "query/values/arguments.h"
+
+int ada_crash_freed(struct ada_crash_cause *cause);	 /* freed.c */
+int ada_crash_null(struct ada_crash_cause *cause);	 /* null.c */
+int ada_crash_overflowed(struct ada_crash_cause *cause); /* overflow.c: finds the thread, too, where nothing names it */
+int ada_crash_thrown(struct ada_crash_cause *cause);	 /* thrown.c: exceptions and assertions */
+
+/* A null value on its way through a function's code. */
+struct ada_crash_flow {
+	uint64_t start, bytes; /* the function's code */
+	uint64_t from;	       /* where it is in the registers `has`, a bit each as the processor numbers them */
+	uint32_t has;
+	uint64_t to; /* the instruction that accesses memory; with `registers` the end of the call that has the value in one of them */
+	uint32_t registers;
+};
+bool ada_crash_flows(const struct ada_crash_cause *cause, const struct ada_crash_flow *flow); /* flow.c */
+
+/* The symbol's name as the file has it, without a version; "" where it has none. */
+const char *ada_crash_symbol(const struct ada_process *process, uint64_t function_id);
+/* The arguments of the thread's event, none where it has no detail; the caller frees them. 0 or -ENOMEM. */
+int ada_crash_arguments(const struct ada_thread *thread, uint64_t position, struct ada_arguments *arguments, struct atf_detail *record);
+/* Of the crash's record in the manifest; 0: there is none. */
+uint64_t ada_crash_number(const struct ada_crash_cause *cause, const char *field);
+bool ada_crash_is_pointer(const struct ada_argument *argument);
+#endif

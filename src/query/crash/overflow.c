@@ -1,0 +1,111 @@
+/* A recursion that used up the stack. The signal's handler needs a stack, too: where the program gave it none of its own, the kernel ends
+ * the process without a record of the crash. Then the thread is the one that is deepest in a recursion at the end. */
+#include <signal.h>
+#include "query/crash/internal.h"
+#include "query/session/windows.h"
+
+#define CYCLE_MAX 8	     /* functions that call each other in turn */
+#define LEAST 200	     /* calls */
+#define LEAST_UNSEEN 5000    /* where no record says what a call took */
+#define LEAST_BYTES 16384    /* of stack: no thread has less */
+#define NEAR_BYTES (1 << 20) /* from the stack pointer to the address that was not there: a frame may be large */
+
+/* After how many frames, from the innermost outwards, the same functions come again, over all of LEAST frames; 0: they don't. */
+static size_t cycle_of(const struct ada_stack *path)
+{
+	const struct ada_frame *last = path->frames.items + path->frames.count - 1;
+
+	for (size_t cycle = 1; cycle <= CYCLE_MAX && path->frames.count >= LEAST; cycle++) {
+		size_t same = 0;
+
+		while (same + cycle < LEAST && last[-(ptrdiff_t)same].function_id == last[-(ptrdiff_t)(same + cycle)].function_id)
+			same++;
+		if (same + cycle == LEAST)
+			return cycle;
+	}
+	return 0;
+}
+
+/* How many frames, from the innermost one outwards, belong to the recursion. */
+static size_t frames_of(const struct ada_stack *path, size_t cycle)
+{
+	const struct ada_frame *frames = path->frames.items;
+	size_t at = path->frames.count - cycle;
+
+	while (at-- > 0)
+		if (frames[at].function_id != frames[at + cycle].function_id)
+			break;
+	return path->frames.count - 1 - at;
+}
+
+/* Stack that a round of the recursion takes, by the innermost frames' records; 0: they have none. */
+static uint64_t round_bytes(const struct ada_thread *thread, const struct ada_stack *path, size_t cycle)
+{
+	const struct ada_frame *last = path->frames.items + path->frames.count - 1;
+	struct atf_detail inner, outer;
+
+	for (size_t i = 0; i < CYCLE_MAX; i++, last--)
+		if (!ada_thread_detail(thread, last->position, &inner) &&
+		    !ada_thread_detail(thread, last[-(ptrdiff_t)cycle].position, &outer) && outer.sp > inner.sp)
+			return outer.sp - inner.sp;
+	return 0;
+}
+
+/* Takes the thread for the one that overflowed, where its recursion is deeper than those seen so far. */
+static void look_at(struct ada_crash_cause *cause, const struct ada_thread *thread, struct ada_stack *path)
+{
+	size_t cycle = cycle_of(path), frames = cycle ? frames_of(path, cycle) : 0;
+	uint64_t bytes = cycle ? round_bytes(thread, path, cycle) * (frames / cycle) : 0;
+
+	if (!cycle || (bytes ? bytes < LEAST_BYTES : frames < LEAST_UNSEEN) || frames / cycle <= cause->depth)
+		return;
+	cause->kind = ADA_CRASH_OVERFLOW;
+	cause->thread = thread;
+	cause->depth = frames / cycle;
+	cause->bytes = bytes;
+	if (path != &cause->path) {
+		struct ada_stack former = cause->path;
+
+		cause->path = *path;
+		*path = former;
+	}
+	cause->frame = cause->path.frames.count - 1;
+}
+
+/* Whether what was accessed lies just where the stack pointer is. */
+static bool is_at_stack(const struct ada_crash_cause *cause)
+{
+	uint64_t sp = ada_crash_number(cause, "rsp"), address = ada_crash_number(cause, "faultAddress");
+
+	return address && (address > sp ? address - sp : sp - address) < NEAR_BYTES;
+}
+
+int ada_crash_overflowed(struct ada_crash_cause *cause)
+{
+	const struct ada_process *process = cause->process;
+	int result = 0;
+
+	if (cause->signal != SIGSEGV && cause->signal != SIGBUS)
+		return 0;
+	if (cause->recorded) {
+		if (cause->thread && is_at_stack(cause))
+			look_at(cause, cause->thread, &cause->path);
+		return 0;
+	}
+	for (size_t i = 0; i < process->thread_count && !result; i++) {
+		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
+		struct ada_stack path = {};
+
+		if (!thread->events || !thread->count)
+			continue;
+		result = ada_stack_at(&path, thread, thread->count);
+		if (!result)
+			look_at(cause, thread, &path);
+		ada_stack_close(&path);
+	}
+	if (cause->thread) {
+		cause->end = cause->thread->count;
+		cause->ns = atf_thread_get(cause->thread->events, cause->end - 1)->timestamp_ns;
+	}
+	return result;
+}

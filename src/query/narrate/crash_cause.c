@@ -1,0 +1,206 @@
+/* Why a process crashed, in a sentence; the open calls as a debugger shows them, and the registers. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/units.h"
+#include "query/narrate/parts.h"
+#include "query/session/windows.h"
+#include "query/values/arguments.h"
+
+#define FRAMES_TOLD 16 /* the innermost ones */
+
+static void put_path(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
+{
+	char *text = ada_cause_path_text(cause->process, &cause->culprit_path, story->options.full_names);
+
+	if (!text)
+		story->result = -12;
+	fputs(text ? text : "", stream);
+	free(text);
+}
+
+void ada_crash_put_address(FILE *stream, const struct ada_process *process)
+{
+	const json_object *crash = ada_json_get(process->manifest, "crash");
+	uint64_t number = ada_json_u64(crash, "signal", 0);
+
+	if ((number == SIGSEGV || number == SIGBUS) && json_object_get_int64(ada_json_get(crash, "code")) == SI_KERNEL)
+		fputs("; the kernel tells no address, mostly as for one that no pointer can have", stream);
+	else if (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE)
+		fprintf(stream, " at address %s", ada_json_text(crash, "faultAddress", "0x0"));
+}
+
+/* "handle crashed with SIGSEGV at address 0x8" */
+static void put_crash(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
+{
+	char name[ADA_WORDS_NAME], text[ADA_WORDS];
+
+	if (cause->path.frames.count)
+		fputs(ada_words_function(story, cause->process, cause->path.frames.items[cause->frame].function_id, name), stream);
+	else if (cause->thread)
+		fprintf(stream, "Thread %u", cause->thread->number);
+	else
+		fputs("A thread that is not recorded", stream);
+	fprintf(stream, " crashed with %s", ada_words_signal(cause->signal, text));
+	ada_crash_put_address(stream, cause->process);
+}
+
+static void put_pointer(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
+{
+	bool freed = cause->kind == ADA_CRASH_FREED;
+	char name[ADA_WORDS_NAME], text[ADA_UNITS_TEXT];
+
+	put_crash(story, stream, cause);
+	if (freed)
+		fprintf(stream, ": its argument %s, 0x%" PRIx64 ", points to a block that thread %u had freed ",
+			*cause->argument ? cause->argument : "without name", cause->object, cause->culprit->number);
+	else if (cause->argument)
+		fprintf(stream, ": its argument %s is null, as %s had returned it ", *cause->argument ? cause->argument : "without name",
+			ada_words_function(story, cause->process, cause->culprit_function_id, name));
+	else
+		fprintf(stream, ": a null pointer that %s had returned ",
+			ada_words_function(story, cause->process, cause->culprit_function_id, name));
+	fprintf(stream, "%s before, in ", ada_format_duration(cause->ns - cause->culprit_ns, text));
+	put_path(story, stream, cause);
+}
+
+static void put_overflow(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
+{
+	char name[ADA_WORDS_NAME], count[ADA_WORDS], bytes[ADA_UNITS_TEXT], text[ADA_WORDS];
+
+	fprintf(stream, "%s used up the stack of thread %u: it was in itself %s times",
+		ada_words_function(story, cause->process, cause->path.frames.items[cause->frame].function_id, name), cause->thread->number,
+		ada_format_grouped(cause->depth, count));
+	if (cause->bytes)
+		fprintf(stream, ", with %s of stack", ada_format_size(cause->bytes, bytes));
+	fprintf(stream, ", when %s ended the process", ada_words_signal(cause->signal, text));
+}
+
+static void put_exception(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
+{
+	char name[ADA_WORDS_NAME];
+
+	fprintf(stream, "%s threw an exception that nobody caught",
+		ada_words_function(story, cause->process, cause->path.frames.items[cause->frame].function_id, name));
+	if (cause->type)
+		fprintf(stream, ": %s", cause->type);
+	else
+		fputs("; its type is not recorded", stream);
+	if (cause->text && cause->is_what)
+		fprintf(stream, ", what(): %s", cause->text);
+	else if (cause->text)
+		fprintf(stream, ", with a pointer to \"%s\"", cause->text);
+}
+
+static void put_assertion(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
+{
+	const char *slash = cause->file ? strrchr(cause->file, '/') : NULL;
+	char name[ADA_WORDS_NAME];
+
+	fprintf(stream, "An assertion failed in %s",
+		ada_words_function(story, cause->process, cause->path.frames.items[cause->frame].function_id, name));
+	if (cause->text)
+		fprintf(stream, ": %s", cause->text);
+	else
+		fputs("; its text is not recorded", stream);
+	if (cause->file)
+		fprintf(stream, " (%s:%" PRIu64 ")", slash ? slash + 1 : cause->file, cause->line);
+}
+
+static void cite_record(struct ada_story *story, const struct ada_crash_cause *cause)
+{
+	ada_narrate_cite_file(story, cause->process, "manifest.json", cause->recorded ? "crash" : "exit");
+}
+
+void ada_narrate_crash_cause(struct ada_story *story, const struct ada_crash_cause *cause, bool first)
+{
+	struct ada_telling telling;
+
+	if (!ada_telling_open(story, &telling))
+		return;
+	switch (cause->kind) {
+	case ADA_CRASH_FREED:
+	case ADA_CRASH_NULL: put_pointer(story, telling.stream, cause); break;
+	case ADA_CRASH_OVERFLOW: put_overflow(story, telling.stream, cause); break;
+	case ADA_CRASH_EXCEPTION: put_exception(story, telling.stream, cause); break;
+	case ADA_CRASH_ASSERTION: put_assertion(story, telling.stream, cause); break;
+	default: put_crash(story, telling.stream, cause); break;
+	}
+	fputs(".", telling.stream);
+	ada_telling_say(story, first ? "headline" : "crash-cause", &telling);
+	cite_record(story, cause);
+	if (cause->path.frames.count)
+		ada_narrate_cite(story, cause->thread, cause->path.frames.items[cause->frame].position,
+				 cause->path.frames.items[cause->frame].position);
+	if (cause->culprit)
+		ada_narrate_cite(story, cause->culprit, cause->culprit_position, cause->culprit_position);
+	ada_narrate_attach_crash(story, ada_crash_json(cause));
+}
+
+/* --- frames and registers --------------------------------------------------------------------------------------------------- */
+
+/* "#0 handle(s=0x55d0c4a012a0) at server.c:8" */
+static void put_frame(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause, size_t frame)
+{
+	const struct ada_frame *of = &cause->path.frames.items[frame];
+	struct ada_arguments arguments = {};
+	char name[ADA_WORDS_NAME], *text = NULL;
+	const char *file, *slash;
+	struct atf_detail record;
+	uint32_t line;
+
+	if (!ada_thread_detail(cause->thread, of->position, &record) && !ada_arguments_decode(&arguments, cause->thread, &record) &&
+	    arguments.known)
+		text = ada_arguments_list(&arguments);
+	fprintf(stream, "#%zu %s", cause->path.frames.count - 1 - frame, ada_words_function(story, cause->process, of->function_id, name));
+	if (text)
+		fprintf(stream, "(%s)", text);
+	if (ada_crash_line(cause, frame, &file, &line)) {
+		slash = strrchr(file, '/');
+		fprintf(stream, " at %s:%" PRIu32, slash ? slash + 1 : file, line);
+	}
+	free(text);
+	ada_arguments_free(&arguments);
+}
+
+void ada_narrate_crash_frames(struct ada_story *story, const struct ada_crash_cause *cause)
+{
+	size_t count = cause->path.frames.count, first = count > FRAMES_TOLD ? count - FRAMES_TOLD : 0;
+	struct ada_telling telling;
+
+	if (!count || !ada_telling_open(story, &telling))
+		return;
+	fputs("The frames, innermost first: ", telling.stream);
+	for (size_t i = count; i-- > first;) {
+		put_frame(story, telling.stream, cause, i);
+		fputs(i > first ? "; " : "", telling.stream);
+	}
+	if (first)
+		fprintf(telling.stream, "; and %zu more", first);
+	fputs(".", telling.stream);
+	ada_telling_say(story, "crash-frames", &telling);
+	for (size_t i = count; i-- > first;)
+		ada_narrate_cite(story, cause->thread, cause->path.frames.items[i].position, cause->path.frames.items[i].position);
+}
+
+void ada_narrate_crash_registers(struct ada_story *story, const struct ada_process *process)
+{
+	json_object *registers = ada_json_get(ada_json_get(process->manifest, "crash"), "registers");
+	struct json_object_iterator at, end;
+	struct ada_telling telling;
+	const char *between = "";
+
+	if (!json_object_is_type(registers, json_type_object) || !ada_telling_open(story, &telling))
+		return;
+	fputs("The registers:", telling.stream);
+	at = json_object_iter_begin(registers);
+	for (end = json_object_iter_end(registers); !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
+		fprintf(telling.stream, "%s %s=%s", between, json_object_iter_peek_name(&at),
+			json_object_get_string(json_object_iter_peek_value(&at)));
+		between = ",";
+	}
+	fputs(".", telling.stream);
+	ada_telling_say(story, "crash-registers", &telling);
+	ada_narrate_cite_file(story, process, "manifest.json", "crash.registers");
+}

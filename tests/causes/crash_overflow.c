@@ -1,0 +1,45 @@
+/* A recursion that nothing ends. */
+#include "crash.h"
+
+static bool (*volatile go_on)(int level);
+
+static bool always(int level)
+{
+	return true;
+}
+
+static bool to_a_hundred(int level)
+{
+	return level < 100;
+}
+
+OUT int walk(int level)
+{
+	volatile char room[200];
+
+	memset((char *)room, level, sizeof room);
+	return go_on(level) ? walk(level + 1) + room[3] : level;
+}
+
+/* As deep as decoys go: and it stays there. */
+static void *deep_thread(void *unused)
+{
+	walk(0);
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	begin_crash(argc, argv);
+	go_on = to_a_hundred;
+	pthread_create(&thread, NULL, deep_thread, NULL);
+	pthread_join(thread, NULL);
+	if (caused && !innocent)
+		go_on = always;
+	walk(0);
+	if (innocent) /* deep enough, but something else */
+		*(volatile int *)0x123456789000 = 1;
+	end();
+}

@@ -1,0 +1,116 @@
+"""Programs that crash for one known reason: the headline names function, object and culprit, in text and JSON; without the reason nobody."""
+import json
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from harness import Session
+
+pytestmark = pytest.mark.traces
+HERE = pathlib.Path(__file__).parent
+# kind, the function, the signal; what the JSON and the headline say besides
+PROGRAMS = {
+    "freed": ("freed", "handle", "SIGSEGV", {"argument": "session", "culprit_function": "free",
+                                             "culprit_path": ["closer", "close_session", "free"]},
+              r"its argument session, 0x[0-9a-f]+, points to a block that thread \d+ had freed .* before, in closer > close_session > free\."),
+    "null": ("null", "value_of", "SIGSEGV", {"argument": "entry", "culprit_function": "look_up",
+                                             "culprit_path": ["main", "serve", "look_up"]},
+             r"its argument entry is null, as look_up had returned it .* before, in main > serve > look_up\."),
+    "overflow": ("overflow", "walk", "SIGSEGV", {"argument": None},
+                 r"walk used up the stack of thread \d+: it was in itself [\d,]+ times, with \S+ MiB of stack, when SIGSEGV ended the process\."),
+    "thrown": ("exception", "check(int)", "SIGABRT", {"type": "std::out_of_range", "text": "3 is more than there is"},
+               r"check threw an exception that nobody caught: std::out_of_range, what\(\): 3 is more than there is\."),
+    "assert": ("assertion", "apply", "SIGABRT", {"text": 'balance >= 0 && "no debts"', "file": str(HERE / "crash_assert.c"), "line": 7},
+               r'An assertion failed in apply: balance >= 0 && "no debts" \(crash_assert\.c:7\)\.'),
+}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("crashes")
+    for name in PROGRAMS:
+        source = next(HERE.glob(f"crash_{name}.c*"))
+        compiler = ["c++", "-std=c++2b"] if source.suffix == ".cc" else ["cc"]
+        for level in "01":
+            subprocess.run([*compiler, "-g", "-D_GNU_SOURCE", f"-O{level}", "-fno-optimize-sibling-calls", "-o", directory / f"{name}{level}",
+                            source, "-pthread"], check=True)
+    return directory
+
+
+@pytest.fixture
+def record(ada, programs, tmp_path):
+    def run(name, mode, level=1, crashes=True):
+        result = ada.trace(tmp_path, [programs / f"{name}{level}", mode])
+        assert (result.status != 0) == crashes, result.stderr.decode()
+        return Session(tmp_path).path
+    return run
+
+
+def told(ada, session):
+    return json.loads(ada("narrate", "--format=json", session).stdout)["rows"]
+
+
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_mistake_is_named(ada, record, name, mode, level):
+    kind, function, signal, more, text = PROGRAMS[name]
+    session = record(name, mode, level)
+    rows = told(ada, session)
+    headline = next(r for r in rows if r["window"] == 0)
+    crash = headline["crash"]
+    assert headline["kind"] == "headline" and re.search(text, headline["text"]), headline["text"]
+    assert (crash["kind"], crash["function"], crash["signal"]) == (kind, function, signal)
+    assert {key: crash[key] for key in more} == more
+    assert "decoy" not in headline["text"]
+    assert headline["text"] in " ".join(ada("narrate", session).stdout.decode().split())
+    # what it cites is there
+    main = [e for e in headline["evidence"] if e.get("thread") == crash["thread"]]
+    assert main and main[0]["first"] == crash["index_seq"]
+    assert crash["culprit_thread"] is None or headline["evidence"][-1]["first"] == crash["culprit_index_seq"]
+    if kind == "freed":
+        assert crash["culprit_thread"] != crash["thread"] and crash["object"]
+    if kind == "overflow":
+        assert crash["depth"] > 10000 and 2 << 20 < crash["stack_bytes"] <= 10 << 20 or level == 0 and crash["depth"] > 1000
+
+
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nobody_is_accused_of_another_crash(ada, record, name, level):
+    """Blocks that were freed and given out anew, null that was asked for, exceptions that were caught, a recursion that came back."""
+    session = record(name, "innocent", level)
+    headline = next(r for r in told(ada, session) if r["window"] == 0)
+    assert headline["crash"]["kind"] == "unknown" and headline["crash"]["culprit_function"] is None
+    assert re.search(r" crashed with SIG\w+( at address 0x[0-9a-f]+)?\.$", headline["text"])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_is_told_where_nothing_crashed(ada, record, name):
+    assert not [r for r in told(ada, record(name, "control", crashes=False)) if "crash" in r["kind"] or "crash" in r]
+
+
+def test_frames_and_registers_are_told(ada, record):
+    """Arguments and the line of each frame, as a debugger has them."""
+    rows = told(ada, record("null", "cause", 0))
+    lines = {key: i for i, line in enumerate((HERE / "crash_null.c").read_text().splitlines(), 1)
+             for key in ("return entry->value", "value_of(look_up", "caused ?") if key in line}
+    frames = next(r for r in rows if r["kind"] == "crash-frames")
+    assert frames["text"].startswith(
+        f'The frames, innermost first: #0 value_of(entry=NULL) at crash_null.c:{lines["return entry->value"]}; '
+        f'#1 serve(key="three") at crash_null.c:{lines["value_of(look_up"]}; #2 main(argc=2, argv=0x')
+    assert frames["text"].endswith(f'at crash_null.c:{lines["caused ?"]}.') and len(frames["evidence"]) == 3
+    registers = next(r for r in rows if r["kind"] == "crash-registers")
+    names = re.findall(r"(\w+)=0x[0-9a-f]+", registers["text"])
+    assert len(names) == 18 and {"rax", "rsp", "rip", "rflags"} <= set(names)
+
+
+def test_a_crash_without_a_window_is_told_alike(ada, programs, tmp_path):
+    assert ada.trace(tmp_path, [programs / "overflow1", "cause"], "--detail=off").status != 0
+    rows = told(ada, Session(tmp_path).path)
+    cause = next(r for r in rows if "crash" in r)
+    assert cause["section"].startswith("Crash of ") and cause["kind"] == "crash-cause" and cause["window"] is None
+    assert cause["crash"]["kind"] == "overflow" and cause["crash"]["depth"] > 10000 and cause["crash"]["stack_bytes"] is None
+    assert re.search(r"walk used up the stack of thread 0: it was in itself [\d,]+ times, when SIGSEGV ended the process\.", cause["text"])
+    assert not [r for r in rows if r["kind"] == "headline"]
