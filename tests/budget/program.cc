@@ -1,6 +1,7 @@
 /* budget_program stress PLUGIN: until its input ends, eight threads in hot code, each of which knows what every call returns; signals whose
  * handlers call the same functions, and of which none may be lost; exceptions, jumps, callbacks of libc; and a library that comes and goes.
  * "wrong 0 sent N taken N": all was right. budget_program calls ROUNDS EACH: calls of a small function, and of every EACH calls above it one that takes long.
+ * budget_program crowd THREADS ROUNDS: calls, in each of so many threads. budget_program family: at each line of its input a child, of which the first and the others call different functions, until the input ends.
  * budget_program serve: the same, as many rounds as its input says. budget_program crash ROUNDS: so many calls of
  * `step`, the last of which leads to a crash. budget_program loops: in a loop that begins within a patch's bytes. */
 #include <algorithm>
@@ -14,7 +15,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdexcept>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 #define THREADS 8
 #define NOINLINE __attribute__((noinline, noclone))
@@ -278,6 +281,38 @@ static int calls(int rounds, int each)
 	return 0;
 }
 
+struct member {
+	pthread_t thread;
+	int rounds;
+	long sum;
+};
+
+static void *member_run(void *argument)
+{
+	member *self = static_cast<member *>(argument);
+
+	for (int i = 0; i < self->rounds; i++)
+		self->sum += above(0, 2);
+	return nullptr;
+}
+
+static int crowd(int threads, int rounds)
+{
+	std::vector<member> members(static_cast<size_t>(threads));
+	long sum = 0;
+
+	for (member &one : members) {
+		one.rounds = rounds;
+		pthread_create(&one.thread, nullptr, member_run, &one);
+	}
+	for (member &one : members) {
+		pthread_join(one.thread, nullptr);
+		sum += one.sum;
+	}
+	printf("sum %ld\n", sum);
+	return 0;
+}
+
 /* "N": so many rounds. */
 static int serve()
 {
@@ -294,16 +329,48 @@ static int serve()
 	return 0;
 }
 
+static int family()
+{
+	char line[16];
+	int over_all[2], children = 0;
+
+	if (pipe(over_all))
+		return 1;
+	puts("ready");
+	fflush(stdout);
+	while (fgets(line, sizeof line, stdin)) {
+		if (!fork()) {
+			pollfd end = { over_all[0], POLLIN, 0 };
+
+			close(over_all[1]);
+			while (poll(&end, 1, 0) == 0)
+				for (int i = 0; i < 1000; i++)
+					children ? above(0, 2) : direct(i);
+			_exit(0);
+		}
+		children++;
+	}
+	close(over_all[1]);
+	while (children--)
+		wait(nullptr);
+	puts("done");
+	return 0;
+}
+
 int main(int count, char **words)
 {
 	if (count == 3 && !strcmp(words[1], "stress"))
 		return stress(words[2]);
 	if (count == 4 && !strcmp(words[1], "calls"))
 		return calls(atoi(words[2]), atoi(words[3]));
+	if (count == 4 && !strcmp(words[1], "crowd"))
+		return crowd(atoi(words[2]), atoi(words[3]));
 	if (count == 3 && !strcmp(words[1], "crash"))
 		return way(atoi(words[2]));
 	if (count == 2 && !strcmp(words[1], "loops"))
 		return loops();
+	if (count == 2 && !strcmp(words[1], "family"))
+		return family();
 	if (count == 2 && !strcmp(words[1], "serve"))
 		return serve();
 	return 2;

@@ -1,7 +1,9 @@
 """--budget: functions that cost too much are let go of while the program runs, and every answer says so; the program doesn't notice. The
 counts are the program's own (program.cc)."""
 import json
+import re
 import signal
+import subprocess
 import time
 
 import pytest
@@ -11,6 +13,7 @@ from live import Live
 
 QUICK = 2000                # calls of `quick` in one of `above`
 FLIP_S = 60                 # at most, until a hook went and came back while eight threads never rest
+ROUNDS, ROUNDS_S = 10_000, 500      # with --all-variants, and how long they may take
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +53,11 @@ def came_back(session):
                for one in json.loads(manifest.read_text())["muted"])
 
 
+def stops(session):
+    """How often all threads were stopped, and hooks taken out and put back: as the manifest says."""
+    return sum(json.loads(manifest.read_text())["ledger"]["stops"] for manifest in session.glob("pid_*/manifest.json"))
+
+
 def check_stress(said):
     words = said.split()
     assert words[0] == "wrong" and int(words[1]) == 0, said
@@ -59,13 +67,15 @@ def check_stress(said):
 @pytest.mark.parametrize("options", [("--debug-flip",), ("--debug-flip", "--detail=off"), ("--debug-flip", "--debug-poison"), ("--budget=1%",)])
 def test_eight_threads_in_hot_code(ada, build_dir, tmp_path, request, options):
     """With signals, exceptions, jumps and a library that comes and goes beside. However long it takes until hooks went and came back."""
-    least = time.monotonic() + (60 if request.config.getoption("--all-variants") else 1)
+    every = request.config.getoption("--all-variants")
+    rounds = 10 if not every else ROUNDS if options == ("--debug-flip",) else ROUNDS // 10
+    least = time.monotonic() + (60 if every else 1)
     awaited = "--debug-flip" in options     # a budget may find no moment in which eight threads stop soon enough
     live = Live(ada, tmp_path / "ada", [build_dir / "tests/budget/budget_program", "stress",
                                         build_dir / "tests/budget/libada-tests-budget-plugin.so"], "--modules=*plugin*", *options)
     try:
-        while time.monotonic() < least or awaited and not came_back(live.session):
-            assert time.monotonic() < least + FLIP_S, "no hook went and came back"
+        while time.monotonic() < least or awaited and not (came_back(live.session) and stops(live.session) >= rounds):
+            assert time.monotonic() < least + (ROUNDS_S if every else FLIP_S), "hooks went and came back too seldom"
             time.sleep(0.05)
         check_stress(live.end()[0])
     finally:
@@ -150,6 +160,64 @@ def test_a_rule_that_comes_brings_back_what_was_muted(ada, build_dir, tmp_path):
     count, = ask(ada, check_recording(ada, tmp_path / "ada"),
                  f"SELECT COUNT(*) AS calls FROM calls WHERE function = 'quick' AND start_ns >= {before}")
     assert count["calls"] == 100 * QUICK
+
+
+def test_status_says_what_goes_out_and_comes_back(ada, build_dir, tmp_path):
+    live = Live(ada, tmp_path / "ada", [build_dir / "tests/budget/budget_program", "serve"], "--budget=1%", "--on-full=block")
+    watch = subprocess.Popen([ada.path, "status", "--watch", live.session], stdout=subprocess.PIPE, text=True)
+    try:
+        budget = None
+        while not budget or not budget["muted"]:
+            live.tell("500\n")
+            budget = live.request("status")["providers"][0]["budget"]
+        assert budget["wentOut"] >= budget["muted"] > 0 and budget["cameBack"] == 0
+        assert budget["stops"] > 0 and budget["stoppedNs"] > 0 and budget["cost"] > 0
+        assert re.search(rb"budget: recording costs \d\S* % of the program's own time, and may cost 1 %; \d+ functions? (is|are) muted; "
+                         rb"it stood still \S+ [mu]s in \d+ stops?", ada("status", live.session).stdout)
+        assert ada("trigger", "add", live.session, "latency=quick>10s").status == 0
+        assert live.request("status")["providers"][0]["budget"]["cameBack"] > 0
+        # The last line of a watch is told of its end: until then one says that something came back
+        while not re.search(r"\d+ functions? muted \([1-9]\d* went out, [1-9]\d* came back\)", line := watch.stdout.readline()):
+            assert line, "the watch has ended"
+        live.end()
+    finally:
+        live.close()
+        watch.wait(10)
+
+
+def test_stops_are_few_and_short_with_many_threads(ada, build_dir, tmp_path):
+    """None begins where all before it took more than 15 ms and a five hundredth of the time, however many threads are to be stopped."""
+    result = ada.trace(tmp_path / "ada", [build_dir / "tests/budget/budget_program", "crowd", 64, 2000], "--budget=1%")
+    assert result.status == 0 and result.stdout == f"sum {64 * 2000 * QUICK}\n".encode(), result.stderr.decode()
+    process, = check_recording(ada, tmp_path / "ada").processes()
+    manifest = json.loads((process / "manifest.json").read_text())
+    ledger, lasted = manifest["ledger"], manifest["endNs"] - manifest["startNs"]
+    assert ledger["stops"] > 0 and 0 < ledger["longestStopNs"] <= ledger["stoppedNs"]
+    assert ledger["stoppedNs"] - ledger["longestStopNs"] <= 15e6 + lasted / 500
+
+
+def test_a_child_begins_with_what_its_siblings_let_go_of(ada, build_dir, tmp_path):
+    """The second child never calls what the first one let go of; but it may, as anyone knows who has seen the first."""
+    live = Live(ada, tmp_path / "ada", [build_dir / "tests/budget/budget_program", "family"], "--budget=1%", "--budget-forget")
+    limit = time.monotonic() + FLIP_S
+    try:
+        for child in (1, 2):
+            live.say("\n")
+            settled = False
+            while not settled:
+                assert time.monotonic() < limit, "the child doesn't settle"
+                time.sleep(0.02)
+                budgets = [one["budget"] for one in live.request("status")["providers"][1:]]
+                settled = len(budgets) == child and budgets[-1]["muted"] and budgets[-1]["cost"] <= 0.01
+        assert live.end()[0] == "done\n"
+    finally:
+        live.close()
+    session = check_recording(ada, tmp_path / "ada")
+    rows = ask(ada, session, "SELECT process, function FROM mutes")
+    processes = sorted(session.processes(), key=lambda process: json.loads((process / "manifest.json").read_text())["startNs"])
+    first, second = ({row["function"] for row in rows if row["process"] == process.name} for process in processes[1:])
+    assert {"leaf", "target_10", "target_25"} <= first and "quick" in second
+    assert {"leaf", "target_10", "target_25"} <= second
 
 
 def test_a_crash_lacks_muted_frames_only(ada, build_dir, tmp_path):

@@ -3,6 +3,7 @@
 #include "../test.h"
 
 #include "recorder/budget/decide.h"
+#include "recorder/budget/flip.h"
 
 #define LOOK_NS 100000000ull
 #define SECOND (1000000000ull / LOOK_NS)
@@ -171,13 +172,35 @@ static void objects_have_a_price_of_their_own(void **state)
 	assert_true(world.functions[1].share > 5.9 * world.functions[0].share && world.functions[1].share < 6.1 * world.functions[0].share);
 }
 
+/* The more threads there are, and the slower they and writing were before, the less is read in a stop. */
+static void a_stop_leaves_time_for_what_comes_behind(void **state)
+{
+	struct ada_pace pace = { .thread_ns = 10000, .writing = 1 };
+
+	assert_int_equal(ada_pace_reads_until(&pace, 0, 1000000, 5000000), 3000000);
+	assert_int_equal(ada_pace_reads_until(&pace, 100, 1000000, 5000000), 2500000);
+	assert_int_equal(ada_pace_reads_until(&pace, 1000, 1000000, 5000000), 0);
+	assert_int_equal(ada_pace_reads_until(&pace, 0, 5000000, 5000000), 0);
+	ada_pace_note(&pace, 100, 1000, 3000, 100 * 15000);
+	assert_true(pace.thread_ns == 15000 && pace.writing == 2); /* held up once: no more than twice as slow */
+	ada_pace_note(&pace, 100, 1000, 2000, 100 * 7000);
+	assert_true(pace.thread_ns == 14000 && pace.writing == 2);
+	ada_pace_note(&pace, 0, 0, 0, 0); /* nothing was held */
+	assert_true(pace.thread_ns == 14000 && pace.writing == 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(settles_at_once_and_stays), cmocka_unit_test(cheap_programs_lose_nothing),
-		cmocka_unit_test(trials_are_cheap),	     cmocka_unit_test(they_return_when_their_rate_falls),
-		cmocka_unit_test(what_is_fixed_stays),	     cmocka_unit_test(leaves_go_first),
-		cmocka_unit_test(estimates_may_be_wrong),    cmocka_unit_test(objects_have_a_price_of_their_own),
+		cmocka_unit_test(settles_at_once_and_stays),
+		cmocka_unit_test(cheap_programs_lose_nothing),
+		cmocka_unit_test(trials_are_cheap),
+		cmocka_unit_test(they_return_when_their_rate_falls),
+		cmocka_unit_test(what_is_fixed_stays),
+		cmocka_unit_test(leaves_go_first),
+		cmocka_unit_test(a_stop_leaves_time_for_what_comes_behind),
+		cmocka_unit_test(estimates_may_be_wrong),
+		cmocka_unit_test(objects_have_a_price_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

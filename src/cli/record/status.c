@@ -29,14 +29,15 @@ static void print_text(const json_object *object, const char *key)
 	free(text);
 }
 
-static uint64_t muted_of(const json_object *status)
+/* Of the budgets of all processes. */
+static uint64_t sum_of(const json_object *status, const char *key)
 {
 	const json_object *providers = ada_json_get(status, "providers");
-	uint64_t muted = 0;
+	uint64_t sum = 0;
 
 	for (size_t i = 0; i < ada_json_length(providers); i++)
-		muted += ada_json_u64(ada_json_get(json_object_array_get_idx(providers, i), "budget"), "muted", 0);
-	return muted;
+		sum += ada_json_u64(ada_json_get(json_object_array_get_idx(providers, i), "budget"), key, 0);
+	return sum;
 }
 
 /* The status in one line, which is also the first line of the long form. */
@@ -44,15 +45,17 @@ static void print_line(const json_object *status)
 {
 	char elapsed[ADA_UNITS_TEXT], events[ADA_UNITS_TEXT], rate[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
 	uint64_t processes = ada_json_u64(status, "processes", 0), windows = ada_json_u64(status, "windows", 0);
-	uint64_t marks = ada_json_u64(ada_json_get(status, "metrics"), "marked_events_detected", 0), muted = muted_of(status);
+	uint64_t marks = ada_json_u64(ada_json_get(status, "metrics"), "marked_events_detected", 0), muted = sum_of(status, "muted");
+	uint64_t out = sum_of(status, "wentOut"), back = sum_of(status, "cameBack");
 
 	printf("%s: %s events, %s/s, %s lost, %llu process%s, %llu window%s of %llu mark%s",
 	       ada_format_duration(ada_json_u64(status, "nowNs", 0) - ada_json_u64(status, "startNs", 0), elapsed),
 	       count_of(status, "events", events), count_of(status, "eventsPerSecond", rate), count_of(status, "lost", lost),
 	       (unsigned long long)processes, processes == 1 ? "" : "es", (unsigned long long)windows, windows == 1 ? "" : "s",
 	       (unsigned long long)marks, marks == 1 ? "" : "s");
-	if (muted)
-		printf(", %llu function%s muted", (unsigned long long)muted, muted == 1 ? "" : "s");
+	if (out || muted)
+		printf(", %llu function%s muted (%llu went out, %llu came back)", (unsigned long long)muted, muted == 1 ? "" : "s",
+		       (unsigned long long)out, (unsigned long long)back);
 	putchar('\n');
 }
 
@@ -65,11 +68,16 @@ static uint64_t ns_ago(const json_object *status, uint64_t ns)
 
 static void print_budget(const json_object *budget)
 {
-	uint64_t muted = ada_json_u64(budget, "muted", 0);
+	uint64_t muted = ada_json_u64(budget, "muted", 0), stops = ada_json_u64(budget, "stops", 0);
+	char stopped[ADA_UNITS_TEXT];
 
-	printf("  budget: recording costs %.3g %% of the program's own time, and may cost %.3g %%; %llu function%s muted\n",
+	printf("  budget: recording costs %.3g %% of the program's own time, and may cost %.3g %%; %llu function%s muted",
 	       100 * json_object_get_double(ada_json_get(budget, "cost")), 100 * json_object_get_double(ada_json_get(budget, "share")),
 	       (unsigned long long)muted, muted == 1 ? " is" : "s are");
+	if (stops)
+		printf("; it stood still %s in %llu stop%s", ada_format_duration(ada_json_u64(budget, "stoppedNs", 0), stopped),
+		       (unsigned long long)stops, stops == 1 ? "" : "s");
+	putchar('\n');
 }
 
 /* Prints one process: the six metrics of the specification, and how the recording goes. */

@@ -115,7 +115,7 @@ static void publish(struct ada_budget *budget)
 
 static bool may_stop(const struct ada_budget *budget, uint64_t now_ns)
 {
-	return budget->stopped_ns <= STOPS_FREE_NS + (now_ns - budget->start_ns) / STOPS_SHARE;
+	return budget->provider->stops.total_ns <= STOPS_FREE_NS + (now_ns - budget->start_ns) / STOPS_SHARE;
 }
 
 static bool any_verdict(const struct ada_budget *budget, enum ada_verdict verdict)
@@ -124,6 +124,13 @@ static bool any_verdict(const struct ada_budget *budget, enum ada_verdict verdic
 		if (budget->functions.items[i].verdict == verdict)
 			return true;
 	return false;
+}
+
+static void want_expected(struct ada_budget *budget)
+{
+	for (size_t i = 0; i < budget->lines.count; i++)
+		if (budget->lines.items[i].expected && !budget->functions.items[i].fixed)
+			budget->functions.items[i].verdict = ADA_VERDICT_LEAVE;
 }
 
 static void look(struct ada_budget *budget, uint64_t now_ns)
@@ -151,6 +158,7 @@ static void look(struct ada_budget *budget, uint64_t now_ns)
 		ada_decide(&budget->decider, &look, budget->functions.items, budget->functions.count);
 		if (!budget->learnt && any_verdict(budget, ADA_VERDICT_LEAVE))
 			ada_learned_take(budget);
+		want_expected(budget);
 		budget->next_ns = now_ns + (now_ns < budget->start_ns + YOUNG_NS ? SOON_NS : LOOK_NS);
 		if (may_stop(budget, now_ns))
 			ada_budget_change(budget, STOP_NS, calls_per_event);
@@ -166,7 +174,7 @@ static void settle(struct ada_budget *budget, uint64_t now_ns)
 		return;
 	budget->settling = false;
 	begin_look(budget, now_ns);
-	budget->next_ns = now_ns + (budget->stopped_ns ? SOON_NS : FIRST_NS);
+	budget->next_ns = now_ns + (budget->provider->stops.count ? SOON_NS : FIRST_NS);
 }
 
 /* --- --debug-flip ------------------------------------------------------------------------------------------------------------ */

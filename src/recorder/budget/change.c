@@ -37,6 +37,11 @@ static void choose_flips(struct ada_budget *budget, struct batch *batch, enum ad
 		batch->flips[i].words = &budget->lines.items[batch->positions[i]].words;
 }
 
+static void add(uint64_t *word, uint64_t more)
+{
+	__atomic_store_n(word, *word + more, __ATOMIC_RELAXED);
+}
+
 static void note_one(struct ada_budget *budget, const struct ada_flips *flips, const struct ada_flip *flip, size_t position,
 		     double calls_per_event)
 {
@@ -45,10 +50,13 @@ static void note_one(struct ada_budget *budget, const struct ada_flips *flips, c
 
 	if (!flip->status && flip->out) {
 		line->loads = budget->provider->segment.modules[ADA_FUNCTION_MODULE(line->function_id)].loads;
+		line->expected = false;
 		ada_decide_left(function, flips->to_ns);
+		add(&budget->provider->stops.left, 1);
 		ada_budget_mute(budget, position, flips->from_ns, (double)function->events * calls_per_event);
 	} else if (!flip->status) {
 		ada_budget_unmute(budget, position, flips->to_ns);
+		add(&budget->provider->stops.returned, 1);
 	} else if (flip->status != -EAGAIN && flip->status != -EBUSY) {
 		/* Someone else has changed the bytes: a debugger, the program itself, the loader. */
 		line->found = false;
@@ -59,6 +67,18 @@ static void note_one(struct ada_budget *budget, const struct ada_flips *flips, c
 			function->fixed = false;
 		}
 	}
+}
+
+static void note_stop(const struct ada_budget *budget, const struct ada_flips *flips)
+{
+	struct ada_stops *stops = &budget->provider->stops;
+
+	if (!flips->still_ns)
+		return;
+	add(&stops->count, 1);
+	add(&stops->total_ns, flips->still_ns);
+	if (flips->still_ns > stops->longest_ns)
+		__atomic_store_n(&stops->longest_ns, flips->still_ns, __ATOMIC_RELAXED);
 }
 
 static void note_failure(struct ada_budget *budget, int status, const struct ada_error *error, uint64_t now_ns)
@@ -79,7 +99,8 @@ void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double call
 	struct ada_flips flips = { .pid = budget->provider->pid,
 				   .memory = budget->text.memory,
 				   .limit_ns = limit_ns,
-				   .wait_ns = limit_ns > WAIT_NS ? limit_ns : WAIT_NS };
+				   .wait_ns = limit_ns > WAIT_NS ? limit_ns : WAIT_NS,
+				   .pace = &budget->pace };
 	struct ada_policy *policy = budget->provider->recorder->policy;
 	struct ada_error error = { "" };
 	int status;
@@ -94,7 +115,7 @@ void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double call
 		flips.count = batch->count;
 		status = ada_flips_run(&flips, &error);
 		ada_policy_late_release(policy);
-		budget->stopped_ns += flips.still_ns;
+		note_stop(budget, &flips);
 		if (status) {
 			note_failure(budget, status, &error, flips.to_ns);
 		} else {

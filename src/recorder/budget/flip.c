@@ -11,14 +11,14 @@
 #include "recorder/budget/spans.h"
 #include "recorder/late/late_stacks.h"
 
-#define READ_SHARE 0.4 /* of a stop's time, until all is read that is to be written: writing takes as long */
+#define FOLLOW 0.125 /* how fast a pace falls */
 
 struct attempt {
 	struct ada_flips *flips;
 	struct ada_spans *spans;
 	struct ada_error error;
 	int status;
-	uint64_t deadline_ns, still_ns;
+	uint64_t deadline_ns, still_ns, read_ns, written_ns;
 };
 
 /* What a patch was copied from, but its first byte: pointers to the function hold that, and a thread there runs whatever stands there. */
@@ -77,11 +77,39 @@ static void note_threads(struct attempt *attempt, const struct ada_hold *hold)
 			flips->items[i].status = -EAGAIN;
 }
 
-static uint64_t reads_until(const struct attempt *attempt)
+uint64_t ada_pace_reads_until(const struct ada_pace *pace, size_t threads, uint64_t now_ns, uint64_t deadline_ns)
 {
-	uint64_t now = ada_clock_boottime_ns();
+	double left_ns = (double)deadline_ns - (double)now_ns - pace->thread_ns * (double)threads;
 
-	return now < attempt->deadline_ns ? now + (uint64_t)((double)(attempt->deadline_ns - now) * READ_SHARE) : 0;
+	return left_ns > 0 ? now_ns + (uint64_t)(left_ns / (1 + pace->writing)) : 0;
+}
+
+static double follow(double known, double seen)
+{
+	if (seen < known)
+		return known + (seen - known) * FOLLOW;
+	return seen < 2 * known ? seen : 2 * known;
+}
+
+void ada_pace_note(struct ada_pace *pace, size_t threads, uint64_t read_ns, uint64_t written_ns, uint64_t released_ns)
+{
+	if (threads)
+		pace->thread_ns = follow(pace->thread_ns, (double)released_ns / (double)threads);
+	if (read_ns && written_ns)
+		pace->writing = follow(pace->writing, (double)written_ns / (double)read_ns);
+}
+
+static void change(struct attempt *attempt, const struct ada_hold *hold)
+{
+	struct ada_flips *flips = attempt->flips;
+	uint64_t from = ada_clock_boottime_ns(), until = ada_pace_reads_until(flips->pace, hold->threads.count, from, attempt->deadline_ns),
+		 read;
+
+	ada_spans_read(attempt->spans, flips->items, flips->count, until);
+	read = ada_clock_boottime_ns();
+	ada_spans_write(attempt->spans, flips->items, flips->count);
+	attempt->read_ns = until ? read - from : 0;
+	attempt->written_ns = ada_clock_boottime_ns() - read;
 }
 
 /* A thread of its own: whatever is still held when it ends, the kernel lets go. */
@@ -92,17 +120,22 @@ static void *run(void *argument)
 	struct ada_hold hold = {
 		.pid = flips->pid, .deadline_ns = flips->from_ns + flips->wait_ns, .limit_ns = flips->limit_ns, .error = &attempt->error
 	};
+	uint64_t released_ns;
+	size_t threads;
 
 	attempt->status = ada_hold_all(&hold);
 	attempt->still_ns = hold.still_ns;
 	attempt->deadline_ns = hold.still_ns + flips->limit_ns;
 	if (!attempt->status) {
 		note_threads(attempt, &hold);
-		ada_spans_read(attempt->spans, flips->items, flips->count, reads_until(attempt));
-		ada_spans_write(attempt->spans, flips->items, flips->count);
+		change(attempt, &hold);
 	}
-	ada_hold_release(&hold);
 	flips->to_ns = ada_clock_boottime_ns();
+	threads = hold.threads.count;
+	ada_hold_release(&hold);
+	released_ns = ada_clock_boottime_ns() - flips->to_ns;
+	flips->to_ns += released_ns;
+	ada_pace_note(flips->pace, threads, attempt->read_ns, attempt->written_ns, released_ns);
 	return NULL;
 }
 

@@ -11,13 +11,25 @@ struct ada_flip {
 	 * something else. Or another -errno. In all these cases the words are as they were */
 	int status;
 };
+/* What a process's earlier stops took, so that the next one is over in time: to let go of a thread, and to write for each ns of reading. */
+struct ada_pace {
+	double thread_ns, writing;
+};
+#define ADA_PACE_FIRST ((struct ada_pace){ 10000, 1.5 })
+/* Until when words may be read where so many threads are held until `deadline_ns`: what was read is written, and all are let go of by then.
+ * 0: there is no time for any. */
+uint64_t ada_pace_reads_until(const struct ada_pace *pace, size_t threads, uint64_t now_ns, uint64_t deadline_ns);
+/* What one took. What the machine held up once counts no more than twice as much as was thought. */
+void ada_pace_note(struct ada_pace *pace, size_t threads, uint64_t read_ns, uint64_t written_ns, uint64_t released_ns);
+
 struct ada_flips {
 	pid_t pid;
 	int memory; /* /proc/PID/mem */
 	struct ada_flip *items;
 	size_t count;
-	uint64_t limit_ns;	 /* so long the process may stand still, ... */
-	uint64_t wait_ns;	 /* ... and so long a process of one thread may take until it does */
+	uint64_t limit_ns; /* so long the process may stand still, ... */
+	uint64_t wait_ns;  /* ... and so long a process of one thread may take until it does */
+	struct ada_pace *pace;
 	uint64_t from_ns, to_ns; /* filled in: the hooks changed between the two (boot time), ... */
 	uint64_t still_ns;	 /* ... and how long the process stood still */
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "recorder/state/provider.h"
 
 #define HEX_BYTES (2 * ADA_BUILD_ID_MAX + 1)
 #define SHARE_MAX 1e6
@@ -38,27 +39,57 @@ static size_t module_of(const struct ada_budget *budget, const char *hex)
 	return SIZE_MAX;
 }
 
-static void take_line(struct ada_budget *budget, const char *line)
+/* It goes out with what is to, as if it had been seen to cost so much. */
+static void expect(struct ada_budget *budget, uint64_t function_id, double share)
 {
+	size_t position = ada_budget_line_of(budget, function_id);
 	struct ada_budget_function *function;
-	char hex[HEX_BYTES];
-	unsigned int symbol;
-	size_t id, position;
-	double share;
 
-	if (sscanf(line, "%64[0-9a-f] %u %lf", hex, &symbol, &share) != 3 || !(share > 0 && share < SHARE_MAX))
-		return;
-	id = module_of(budget, hex);
-	if (id == SIZE_MAX || symbol >= ada_plan_header(budget->text.modules.items[id].plan)->function_count)
-		return;
-	position = ada_budget_line_of(budget, ADA_FUNCTION_ID(id, symbol));
 	if (position == SIZE_MAX || !ada_budget_look_up(budget, position))
 		return;
 	function = &budget->functions.items[position];
 	if (function->out || function->fixed)
 		return;
 	function->share = share > function->share ? share : function->share;
-	function->verdict = ADA_VERDICT_LEAVE;
+	budget->lines.items[position].expected = true;
+}
+
+static void take_line(struct ada_budget *budget, const char *line)
+{
+	char hex[HEX_BYTES];
+	unsigned int symbol;
+	size_t id;
+	double share;
+
+	if (sscanf(line, "%64[0-9a-f] %u %lf", hex, &symbol, &share) != 3 || !(share > 0 && share < SHARE_MAX))
+		return;
+	id = module_of(budget, hex);
+	if (id != SIZE_MAX && symbol < ada_plan_header(budget->text.modules.items[id].plan)->function_count)
+		expect(budget, ADA_FUNCTION_ID(id, symbol), share);
+}
+
+/* What that process has out. Modules have the same numbers in both, where both are copies of one process. */
+static void take_relative(struct ada_budget *budget, const struct ada_budget *relative)
+{
+	for (size_t i = 0; i < relative->lines.count; i++) {
+		uint64_t function_id = relative->lines.items[i].function_id;
+		uint32_t id = ADA_FUNCTION_MODULE(function_id);
+
+		if (relative->functions.items[i].out && id < budget->text.modules.count && id < relative->text.modules.count &&
+		    budget->text.modules.items[id].plan == relative->text.modules.items[id].plan)
+			expect(budget, function_id, relative->functions.items[i].share);
+	}
+}
+
+/* The parent, what it forked besides, and the process's own children. */
+static void take_family(struct ada_budget *budget)
+{
+	const struct ada_provider *own = budget->provider, *other;
+
+	for (size_t i = 0; (other = ada_provider_at(own->recorder, i)); i++)
+		if (other != own && other->budget &&
+		    (other == own->parent || other->parent == own || (own->parent && other->parent == own->parent)))
+			take_relative(budget, other->budget);
 }
 
 void ada_learned_take(struct ada_budget *budget)
@@ -68,6 +99,7 @@ void ada_learned_take(struct ada_budget *budget)
 	size_t length;
 
 	budget->learnt = true;
+	take_family(budget);
 	fd = directory >= 0 && name_of(name, budget) ? openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
 	if (fd >= 0 && !ada_file_read_fd(fd, &text, &length))
 		for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))

@@ -194,6 +194,7 @@ int ada_budget_open(struct ada_budget **result, struct ada_provider *provider, b
 	budget->start_ns = ada_clock_boottime_ns();
 	budget->random = budget->start_ns | 1;
 	budget->settling = true;
+	budget->pace = ADA_PACE_FIRST;
 	/* Where the memory isn't to be had no hook is ever taken out, and the first try says why. */
 	budget->text.memory = -1;
 	if (!ended && ada_text_open(&budget->text, provider) == -EAGAIN) {

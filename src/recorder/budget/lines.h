@@ -11,6 +11,7 @@
 struct ada_budget_line {
 	uint64_t function_id;
 	struct ada_words words;
+	bool expected;	 /* it is to go out whatever it costs here, as soon as there is a stop with time for it (learned.h) */
 	bool found;	 /* its words are there */
 	bool looked_for; /* whether rules or --keep name it is known, as of the policy's version */
 	enum ada_fixed fixed;
@@ -26,7 +27,8 @@ struct ada_budget {
 	struct ada_table by_id;			 /* function id -> position */
 	struct ada_decider decider;
 	uint32_t policy_version;
-	uint64_t start_ns, stopped_ns;			       /* when it began; how long the process has stood still, in all */
+	uint64_t start_ns; /* when it began */
+	struct ada_pace pace;
 	uint64_t next_ns;				       /* the next look isn't before */
 	bool settling;					       /* what was recorded before the last change is still to be drained */
 	uint64_t base_ns, base_cpu_ns, base_events, base_lost; /* the last look */

@@ -74,6 +74,10 @@ static json_object *budget_of(const struct ada_provider *provider)
 	json_object_object_add(object, "cost",
 			       json_object_new_double((double)__atomic_load_n(&provider->cost_ppm, __ATOMIC_RELAXED) / 1e6));
 	ada_json_count(object, "muted", __atomic_load_n(&provider->muted, __ATOMIC_RELAXED));
+	ada_json_count(object, "wentOut", __atomic_load_n(&provider->stops.left, __ATOMIC_RELAXED));
+	ada_json_count(object, "cameBack", __atomic_load_n(&provider->stops.returned, __ATOMIC_RELAXED));
+	ada_json_count(object, "stops", __atomic_load_n(&provider->stops.count, __ATOMIC_RELAXED));
+	ada_json_count(object, "stoppedNs", __atomic_load_n(&provider->stops.total_ns, __ATOMIC_RELAXED));
 	return object;
 }
 

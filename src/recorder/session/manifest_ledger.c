@@ -30,6 +30,9 @@ json_object *ada_manifest_ledger(const struct ada_provider *provider)
 	json_object_object_add(object, "objectNs", cost.price.event_ns > 0 ? json_object_new_double(cost.price.object_ns) : NULL);
 	json_object_object_add(object, "costNs", cost.price.event_ns > 0 ? json_object_new_uint64(cost.cost_ns) : NULL);
 	json_object_object_add(object, "cpuNs", cost.cpu_ns ? json_object_new_uint64(cost.cpu_ns) : NULL);
+	ada_json_count(object, "stops", provider->stops.count);
+	ada_json_count(object, "stoppedNs", provider->stops.total_ns);
+	ada_json_count(object, "longestStopNs", provider->stops.longest_ns);
 	ada_json_count(object, "counted", provider->ledger.counted);
 	ada_json_count(object, "functionCount", functions);
 	for (size_t i = 0; i < functions && i < SHOWN; i++)

@@ -54,6 +54,11 @@ struct ada_heir_age {
 	uint32_t generation, turns;
 };
 
+/* What a budget did to a process (each word atomic). */
+struct ada_stops {
+	uint64_t count, total_ns, longest_ns; /* how often and how long it stood still */
+	uint64_t left, returned;	      /* hooks that went out, and that came back */
+};
 /* A stretch of time in which a function's hook was out (--budget). */
 struct ada_mute {
 	uint64_t function_id;
@@ -108,6 +113,7 @@ struct ada_provider {
 	 * policy no function is among them */
 	uint64_t cost_ppm, muted;
 	uint32_t muted_version;
+	struct ada_stops stops;
 	struct ada_details *details; /* NULL: no detail is kept */
 	struct ada_exit_info exit;
 	unsigned unused_turns;	      /* turns in a row in which no process had the segment, though its own one lives */
