@@ -3,7 +3,7 @@
 #include "../test.h"
 
 #include "recorder/budget/decide.h"
-#include "recorder/budget/flip.h"
+#include "recorder/budget/spans.h"
 
 #define LOOK_NS 100000000ull
 #define SECOND (1000000000ull / LOOK_NS)

@@ -11,8 +11,6 @@
 #include "recorder/budget/spans.h"
 #include "recorder/late/late_stacks.h"
 
-#define FOLLOW 0.125 /* how fast a pace falls */
-
 struct attempt {
 	struct ada_flips *flips;
 	struct ada_spans *spans;
@@ -75,28 +73,6 @@ static void note_threads(struct attempt *attempt, const struct ada_hold *hold)
 	for (size_t i = 0; status && i < flips->count; i++)
 		if (wants_room(&flips->items[i]))
 			flips->items[i].status = -EAGAIN;
-}
-
-uint64_t ada_pace_reads_until(const struct ada_pace *pace, size_t threads, uint64_t now_ns, uint64_t deadline_ns)
-{
-	double left_ns = (double)deadline_ns - (double)now_ns - pace->thread_ns * (double)threads;
-
-	return left_ns > 0 ? now_ns + (uint64_t)(left_ns / (1 + pace->writing)) : 0;
-}
-
-static double follow(double known, double seen)
-{
-	if (seen < known)
-		return known + (seen - known) * FOLLOW;
-	return seen < 2 * known ? seen : 2 * known;
-}
-
-void ada_pace_note(struct ada_pace *pace, size_t threads, uint64_t read_ns, uint64_t written_ns, uint64_t released_ns)
-{
-	if (threads)
-		pace->thread_ns = follow(pace->thread_ns, (double)released_ns / (double)threads);
-	if (read_ns && written_ns)
-		pace->writing = follow(pace->writing, (double)written_ns / (double)read_ns);
 }
 
 static void change(struct attempt *attempt, const struct ada_hold *hold)

@@ -16,11 +16,6 @@ struct ada_pace {
 	double thread_ns, writing;
 };
 #define ADA_PACE_FIRST ((struct ada_pace){ 10000, 1.5 })
-/* Until when words may be read where so many threads are held until `deadline_ns`: what was read is written, and all are let go of by then.
- * 0: there is no time for any. */
-uint64_t ada_pace_reads_until(const struct ada_pace *pace, size_t threads, uint64_t now_ns, uint64_t deadline_ns);
-/* What one took. What the machine held up once counts no more than twice as much as was thought. */
-void ada_pace_note(struct ada_pace *pace, size_t threads, uint64_t read_ns, uint64_t written_ns, uint64_t released_ns);
 
 struct ada_flips {
 	pid_t pid;

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 
 #define READ_MOST 64
+#define FOLLOW 0.125	  /* how fast a pace falls */
 #define CODE (1ull << 63) /* of a page of code, as a key: a slot's is its address */
 
 /* The word becomes part of its page's span, which grows by it; a slot has a span of its own. */
@@ -157,4 +158,26 @@ void ada_spans_close(struct ada_spans *spans)
 	ada_array_free(&spans->of);
 	free(spans->now);
 	spans->now = spans->kept = NULL;
+}
+
+uint64_t ada_pace_reads_until(const struct ada_pace *pace, size_t threads, uint64_t now_ns, uint64_t deadline_ns)
+{
+	double left_ns = (double)deadline_ns - (double)now_ns - pace->thread_ns * (double)threads;
+
+	return left_ns > 0 ? now_ns + (uint64_t)(left_ns / (1 + pace->writing)) : 0;
+}
+
+static double follow(double known, double seen)
+{
+	if (seen < known)
+		return known + (seen - known) * FOLLOW;
+	return seen < 2 * known ? seen : 2 * known;
+}
+
+void ada_pace_note(struct ada_pace *pace, size_t threads, uint64_t read_ns, uint64_t written_ns, uint64_t released_ns)
+{
+	if (threads)
+		pace->thread_ns = follow(pace->thread_ns, (double)released_ns / (double)threads);
+	if (read_ns && written_ns)
+		pace->writing = follow(pace->writing, (double)written_ns / (double)read_ns);
 }
