@@ -74,16 +74,38 @@ void ada_output_format(struct ada_output *output, const char *format, ...)
 	free(text);
 }
 
-void ada_output_u64(struct ada_output *output, uint64_t number)
-{
-	char digits[20];
-	size_t at = sizeof digits;
+#define DIGITS 20
 
+/* Before `end`; where they begin. */
+static char *digits_write(char *end, uint64_t number)
+{
 	do {
-		digits[--at] = '0' + number % 10;
+		*--end = '0' + number % 10;
 		number /= 10;
 	} while (number);
-	ada_output_bytes(output, digits + at, sizeof digits - at);
+	return end;
+}
+
+void ada_output_u64(struct ada_output *output, uint64_t number)
+{
+	char digits[DIGITS], *first = digits_write(digits + DIGITS, number);
+
+	ada_output_bytes(output, first, (size_t)(digits + DIGITS - first));
+}
+
+void ada_output_numbers(struct ada_output *output, const uint64_t *numbers, size_t count)
+{
+	char text[8 * (DIGITS + 1)], *end = text + sizeof text, *first = end;
+
+	for (size_t i = count; i-- > 0;) {
+		if (first - text < DIGITS + 1) {
+			ada_output_numbers(output, numbers, i + 1);
+			break;
+		}
+		*--first = ',';
+		first = digits_write(first, numbers[i]);
+	}
+	ada_output_bytes(output, first, (size_t)(end - first));
 }
 
 void ada_output_spaces(struct ada_output *output, size_t count)

@@ -24,6 +24,7 @@ void ada_output_string(struct ada_output *output, const char *string); /* as it 
 /* As printf(3), as it is: for text of our own, or names that are no strangers'. */
 void __attribute__((format(printf, 2, 3))) ada_output_format(struct ada_output *output, const char *format, ...);
 void ada_output_u64(struct ada_output *output, uint64_t number);
+void ada_output_numbers(struct ada_output *output, const uint64_t *numbers, size_t count); /* each with a comma behind it */
 void ada_output_spaces(struct ada_output *output, size_t count);
 void ada_output_text(struct ada_output *output, const char *text);			     /* for a terminal */
 void ada_output_json(struct ada_output *output, const char *text);			     /* with its quotation marks */

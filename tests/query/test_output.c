@@ -22,6 +22,27 @@ static void test_json(void **state)
 	expect(ADA_FORMAT_JSON, "h\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\"h\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
 }
 
+/* More than are written at once, the longest and the shortest there are. */
+static void test_numbers(void **state)
+{
+	static struct ada_output output;
+	uint64_t numbers[20];
+	char expected[20 * 21 + 1] = "";
+
+	ada_output_open(&output, -1);
+	for (size_t i = 0; i < 20; i++) {
+		numbers[i] = i % 3 ? UINT64_MAX - i : i;
+		snprintf(expected + strlen(expected), 22, "%llu,", (unsigned long long)numbers[i]);
+	}
+	for (size_t count = 0; count <= 20; count++) {
+		output.length = 0;
+		ada_output_numbers(&output, numbers, count);
+		assert_memory_equal(output.bytes, expected, output.length);
+		assert_int_equal(count && output.bytes[output.length - 1] != ',', 0);
+	}
+	assert_int_equal(output.length, strlen(expected));
+}
+
 static void test_csv(void **state)
 {
 	expect(ADA_FORMAT_CSV, "plain text", "plain text");
@@ -115,9 +136,9 @@ static void test_colours(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_json),	     cmocka_unit_test(test_csv),    cmocka_unit_test(test_text),
-		cmocka_unit_test(test_invalid_utf8), cmocka_unit_test(test_buffer), cmocka_unit_test(test_write_fails),
-		cmocka_unit_test(test_colours),
+		cmocka_unit_test(test_json),	     cmocka_unit_test(test_csv),     cmocka_unit_test(test_text),
+		cmocka_unit_test(test_invalid_utf8), cmocka_unit_test(test_buffer),  cmocka_unit_test(test_write_fails),
+		cmocka_unit_test(test_colours),	     cmocka_unit_test(test_numbers),
 	};
 
 	return cmocka_run_group_tests_name("output", tests, NULL, NULL);

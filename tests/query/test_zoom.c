@@ -128,11 +128,17 @@ static void check_views(const struct ada_zoom *zoom, const struct known *known, 
 		struct ada_zoom_view view = { i ? at_ns : first_ns - 5, i ? at_ns + length_ns : first_ns + span_ns, 1 + (uint32_t)some(600),
 					      DEPTHS };
 		struct ada_zoom_picture picture;
-		uint64_t events_in;
+		uint64_t events_in, most = 1 + some(8);
+		uint32_t coarse = i % 2 ? ada_zoom_coarse(&zoom->threads[thread], &view, most) : 1;
 
+		view.columns = (view.columns + coarse - 1) / coarse;
 		assert_int_equal(ada_zoom_draw(&picture, &zoom->threads[thread], &view), 0);
 		assert_false(picture.cut);
 		check_picture(&picture, known, thread);
+		/* A leaf that is read is a column long, or lies at an end. */
+		assert_in_range(picture.leaves, 0, view.columns + 2);
+		if (i % 2 && coarse < ADA_ZOOM_COARSEST)
+			assert_in_range(picture.leaves, 0, most);
 		events_in = atf_thread_lower_bound(events->events, view.to_ns) - atf_thread_lower_bound(events->events, view.from_ns);
 		/* No leaf lies in it whole. */
 		if (events_in < ADA_ZOOM_LEAF)
@@ -245,6 +251,52 @@ static void test_a_rare_spike_is_drawn(void **state)
 		assert_int_equal(spikes, 1);
 		ada_zoom_picture_free(&picture);
 	}
+	ada_zoom_close(&zoom);
+}
+
+#define BURSTS 6u
+#define BURST_CALLS 10000u /* of 20 ns each: 10 leaves, the last of which reaches over what follows */
+#define BURST_NS (BURST_CALLS * 20ull)
+#define PAUSE_NS 1000000ull
+
+/* A program that works in bursts: where a leaf is shorter than a column but for a pause, no leaf is read, and each call lies in its column. */
+static void test_pauses_are_no_leaves_to_read(void **state)
+{
+	static const char *const names[] = { "main", "leaf" };
+	struct ada_zoom_view view = { SYNTH_START_NS, SYNTH_START_NS + BURSTS * (BURST_NS + PAUSE_NS), 100, 8 };
+	uint64_t column_ns = (view.to_ns - view.from_ns) / view.columns;
+	struct fixture *fixture = *state;
+	struct synth_thread *thread = fixture_thread(fixture, names, 2);
+	struct ada_zoom_picture picture;
+	struct ada_zoom zoom;
+	uint32_t calls = 0;
+
+	synth_call(thread, 0);
+	for (unsigned int burst = 0; burst < BURSTS; burst++) {
+		for (unsigned int i = 0; i < BURST_CALLS; i++) {
+			synth_leaf(thread, 1, 10);
+			synth_pass(thread, 10);
+		}
+		synth_pass(thread, PAUSE_NS);
+	}
+	synth_return(thread);
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	assert_int_equal(ada_zoom_open(&zoom, fixture->session), 0);
+	assert_int_equal(ada_zoom_build(&zoom, 1), 0);
+	assert_int_equal(ada_zoom_coarse(&zoom.threads[0], &view, 1), 1);
+	assert_int_equal(ada_zoom_draw(&picture, &zoom.threads[0], &view), 0);
+	assert_in_range(picture.leaves, 0, 1);
+	for (uint32_t column = 0; column < view.columns; column++) {
+		uint64_t from_ns = view.from_ns + column * column_ns, into_ns = (from_ns - view.from_ns) % (BURST_NS + PAUSE_NS);
+
+		calls += cell_of(&picture, 1, column)->calls;
+		if (into_ns > BURST_NS && into_ns + column_ns <= BURST_NS + PAUSE_NS)
+			assert_int_equal(cell_of(&picture, 1, column)->calls, 0);
+		if (into_ns + column_ns < BURST_NS)
+			assert_true(cell_of(&picture, 1, column)->calls > 0);
+	}
+	assert_int_equal(calls, BURSTS * BURST_CALLS);
+	ada_zoom_picture_free(&picture);
 	ada_zoom_close(&zoom);
 }
 
@@ -441,8 +493,12 @@ static void test_what_is_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_sessions), FIXTURE_TEST(test_a_rare_spike_is_drawn), FIXTURE_TEST(test_losses),
-		FIXTURE_TEST(test_a_reading_goes_on),	FIXTURE_TEST(test_what_is_kept),
+		cmocka_unit_test(test_random_sessions),
+		FIXTURE_TEST(test_a_rare_spike_is_drawn),
+		FIXTURE_TEST(test_losses),
+		FIXTURE_TEST(test_a_reading_goes_on),
+		FIXTURE_TEST(test_what_is_kept),
+		FIXTURE_TEST(test_pauses_are_no_leaves_to_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,6 +110,20 @@ def test_a_picture_has_the_calls_of_query(view, calls, columns, part):
         assert wide <= {row[7] for row in drawn}
 
 
+def test_many_threads_at_once_have_wider_columns(view):
+    """So that no answer reads more than a bound; `exact` asks for each pixel."""
+    server = view(RANDOM)
+    number, busiest = max(enumerate(server.facts["threads"]), key=lambda each: each[1]["events"])
+    asked = {"threads": ",".join([str(number)] * 600), "columns": 601, "from": 0, "to": busiest["to"] + 1}
+    for thread in server.ask("timeline", **asked)["threads"][:3]:
+        drawn = slices_of(thread)
+        assert thread["coarse"] > 1 and sum(row[5] for row in drawn) == sum(
+            row[5] for row in slices_of(server.ask("timeline", **{**asked, "threads": number})["threads"][0]))
+        assert all(row[1] % thread["coarse"] == 0 and row[1] < 601 for row in drawn)
+    assert server.ask("timeline", **asked, exact=1)["threads"][0]["coarse"] == 1
+    assert server.ask("timeline", **{**asked, "threads": number})["threads"][0]["coarse"] == 1
+
+
 def test_a_call_is_told_as_query_tells_it(view, calls):
     server = view(RANDOM)
     by_function = {}

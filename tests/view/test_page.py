@@ -112,6 +112,30 @@ return times.sort((a, b) => a - b)[25];""")
     assert took > 0
 
 
+def test_a_coarse_picture_is_sharpened_when_nobody_zooms(page):
+    """What would have taken the server long is drawn with wide pixels, and asked for again, a thread at a time."""
+    browser = page(RANDOM)
+    browser.run("""
+const { fetch } = window;
+window.asked = [];
+window.fetch = async (url, options) => {
+  const response = await fetch(url, options);
+  if (!url.startsWith("timeline") || url.includes("exact=1")) {
+    if (url.startsWith("timeline")) window.asked.push(Number(new URLSearchParams(url.split("?")[1]).get("threads")));
+    return response;
+  }
+  const told = await response.json();
+  for (const thread of told.threads) thread.coarse = 4;
+  return new Response(JSON.stringify(told));
+};""")
+    changed(browser, lambda: browser.keys("w"))
+    browser.until("const { pictures } = await import('./timeline.js');"
+                  "return window.asked.length >= 3 && [...pictures.values()].every((each) => each.coarse === 1)")
+    assert sorted(browser.run("return window.asked.slice(0, 3)")) == [0, 1, 2]
+    assert browser.run("const { pictures, answer } = await import('./timeline.js');"
+                       "return [...pictures.values()].every(({ slices }) => slices.every((each, at) => at % 8 !== 4 || each < answer.functions.length))")
+
+
 def test_a_click_tells_the_call(page, view):
     browser = page(RANDOM)
     seq = browser.run("""

@@ -1,18 +1,20 @@
-/* The picture of some threads: slices by column, and what lanes.c adds. */
+/* The picture of some threads: slices by column, and what lanes.c adds.
+ *
+ * A picture that would take long has columns twice as wide, or four times, as `coarse` says: the page asks for exact ones when nobody zooms. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cli/view/names.h"
 
+#define LEAVES 1500u /* that one answer reads, of all threads together: 20 us each */
+
 /* One slice is eight numbers: depth, column, start, duration, function, calls and their time in this column, index_seq. A call without a
  * known end has index_seq -1; one that began before the view counts no calls. */
 static void put_slice(struct ada_output *output, bool *first, const uint64_t numbers[7], uint64_t position)
 {
-	for (int i = 0; i < 7; i++) {
-		ada_output_string(output, i || !*first ? "," : "");
-		ada_output_u64(output, numbers[i]);
-	}
-	ada_output_string(output, ",");
+	if (!*first)
+		ada_output_bytes(output, ",", 1);
+	ada_output_numbers(output, numbers, 7);
 	if (position == UINT64_MAX)
 		ada_output_string(output, "-1");
 	else
@@ -21,7 +23,7 @@ static void put_slice(struct ada_output *output, bool *first, const uint64_t num
 }
 
 static void put_picture(struct ada_output *output, const struct ada_view *view, const struct ada_zoom_thread *thread,
-			const struct ada_zoom_picture *picture, struct ada_view_names *names)
+			const struct ada_zoom_picture *picture, uint32_t coarse, struct ada_view_names *names)
 {
 	const struct ada_process *process = thread->thread->process;
 	uint32_t columns = picture->view.columns;
@@ -42,7 +44,7 @@ static void put_picture(struct ada_output *output, const struct ada_view *view, 
 	for (uint32_t depth = 0; depth < picture->depths; depth++)
 		for (uint32_t column = 0; column < columns; column++) {
 			const struct ada_zoom_cell *cell = &picture->cells[(size_t)depth * columns + column];
-			uint64_t numbers[7] = { depth, column, 0, cell->duration_ns, 0, cell->calls, cell->busy_ns };
+			uint64_t numbers[7] = { depth, column * coarse, 0, cell->duration_ns, 0, cell->calls, cell->busy_ns };
 
 			if (!cell->calls)
 				continue;
@@ -52,23 +54,42 @@ static void put_picture(struct ada_output *output, const struct ada_view *view, 
 		}
 }
 
-static int put_thread(struct ada_question *question, size_t number, const struct ada_zoom_view *range, struct ada_view_names *names)
+/* Columns that are one lie where each would lie alone; the last may reach beyond the range. */
+static struct ada_zoom_view made_coarse(const struct ada_zoom_view *range, uint32_t coarse)
+{
+	struct ada_zoom_view view = *range;
+	unsigned __int128 end;
+
+	view.columns = (range->columns + coarse - 1) / coarse;
+	end = range->from_ns + (unsigned __int128)(range->to_ns - range->from_ns) * view.columns * coarse / range->columns;
+	view.to_ns = end < UINT64_MAX ? (uint64_t)end : UINT64_MAX;
+	return view;
+}
+
+/* `leaves` may be read for it. */
+static int put_thread(struct ada_question *question, size_t number, const struct ada_zoom_view *range, uint64_t leaves,
+		      struct ada_view_names *names)
 {
 	const struct ada_zoom_thread *thread = &question->view->zoom.threads[number];
 	struct ada_output *output = question->output;
+	struct ada_zoom_view drawn;
 	struct ada_zoom_picture picture;
+	uint32_t coarse;
 	int status;
 
 	ada_zoom_enter(thread);
-	status = ada_zoom_draw(&picture, thread, range);
+	coarse = ada_zoom_coarse(thread, range, leaves);
+	drawn = made_coarse(range, coarse);
+	status = ada_zoom_draw(&picture, thread, &drawn);
 	if (status) {
 		ada_error_set(&question->error, -status, "out of memory");
 	} else {
 		ada_output_string(output, "{\"thread\": ");
 		ada_output_u64(output, number);
 		ada_output_string(output, picture.cut ? ", \"cut\": true, \"slices\": [" : ", \"cut\": false, \"slices\": [");
-		put_picture(output, question->view, thread, &picture, names);
+		put_picture(output, question->view, thread, &picture, coarse, names);
 		ada_output_string(output, "]");
+		ada_view_put(output, "coarse", coarse);
 		ada_view_put_lanes(output, question->view, thread, range);
 		ada_output_string(output, "}");
 	}
@@ -77,16 +98,28 @@ static int put_thread(struct ada_question *question, size_t number, const struct
 	return status;
 }
 
-/* Argument `threads`: numbers with commas between. */
+static size_t count_numbers(const char *text)
+{
+	size_t count = 1;
+
+	for (; *text; text++)
+		count += *text == ',';
+	return count;
+}
+
+/* Argument `threads`: numbers with commas between. With `exact` columns aren't made coarser where that would take long. */
 int ada_view_timeline(struct ada_question *question)
 {
 	struct ada_view *view = question->view;
 	const char *text = ada_question_text(question, "threads");
 	struct ada_view_names names = {};
+	uint64_t leaves = LEAVES / count_numbers(text ?: ""), exact;
 	struct ada_zoom_view range;
 	int status = ada_question_view(question, &range);
 	bool first = true;
 
+	if (!status)
+		status = ada_question_number(question, "exact", !question->connection, &exact);
 	if (status)
 		return status;
 	ada_output_string(question->output, "{\"threads\": [");
@@ -100,7 +133,7 @@ int ada_view_timeline(struct ada_question *question)
 		}
 		ada_output_string(question->output, first ? "\n" : ",\n");
 		first = false;
-		status = put_thread(question, number, &range, &names);
+		status = put_thread(question, number, &range, exact ? UINT64_MAX : leaves, &names);
 	}
 	ada_output_string(question->output, "]");
 	ada_view_names_put(question->output, &names);

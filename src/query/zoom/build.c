@@ -4,6 +4,7 @@
 #include "query/session/stretch.h"
 #include "query/zoom/internal.h"
 
+#define PARTS 8u	    /* of a leaf, at most */
 #define DEPTHS_NOTED 65536u /* calls below that depth are in no cell: a table of depths is as long as the deepest */
 
 /* A call's two numbers in the room of a pointer: of its cell, and of the entry it has once a leaf has ended under it; each plus one. */
@@ -22,29 +23,30 @@ static uint32_t number_of_open(const struct ada_call *call)
 	return (uint32_t)((uint64_t)(uintptr_t)call->user >> 32);
 }
 
-/* The leaf's cell of this depth, plus one; 0: it may have none. */
-static uint32_t find_cell(struct ada_zoom_builder *builder, uint32_t depth)
+/* The part's cell of this call's depth, plus one; 0: it may have none. */
+static uint32_t find_cell(struct ada_zoom_builder *builder, const struct ada_call *call)
 {
+	uint32_t depth = call->depth;
 	struct ada_zoom_thread *zoomed = builder->zoomed;
 	struct ada_zoom_place *place;
 
 	if (depth >= DEPTHS_NOTED)
 		return 0;
 	while (builder->places.count <= depth)
-		if (ada_array_push(&builder->places, (struct ada_zoom_place){ .leaf = UINT64_MAX })) {
+		if (ada_array_push(&builder->places, (struct ada_zoom_place){})) {
 			builder->status = -ENOMEM;
 			return 0;
 		}
 	place = &builder->places.items[depth];
-	if (place->leaf == builder->number)
+	if (place->part == builder->part.number)
 		return place->cell + 1;
-	if (builder->leaf->cells == ADA_ZOOM_DEPTHS || zoomed->cells.count >= ADA_ZOOM_NONE - 1)
+	if (zoomed->cells.count - builder->part.cell == ADA_ZOOM_DEPTHS || zoomed->cells.count >= ADA_ZOOM_NONE - 1)
 		return 0;
-	if (ada_array_push(&zoomed->cells, (struct ada_zoom_cell){ .position = UINT64_MAX, .depth = depth })) {
+	if (ada_array_push(&zoomed->cells, (struct ada_zoom_cell){ .start_ns = call->start_ns, .position = UINT64_MAX, .depth = depth })) {
 		builder->status = -ENOMEM;
 		return 0;
 	}
-	*place = (struct ada_zoom_place){ builder->number, (uint32_t)(zoomed->cells.count - 1) };
+	*place = (struct ada_zoom_place){ builder->part.number, (uint32_t)(zoomed->cells.count - 1) };
 	builder->leaf->cells++;
 	return place->cell + 1;
 }
@@ -53,7 +55,7 @@ static void note_begun(void *context, struct ada_call *call)
 {
 	struct ada_zoom_builder *builder = context;
 	unsigned int bit = ada_zoom_bit(call->function_id);
-	uint32_t cell = find_cell(builder, call->depth);
+	uint32_t cell = find_cell(builder, call);
 
 	builder->leaf->functions[bit / 64] |= 1ull << bit % 64;
 	builder->leaf->cut |= !cell;
@@ -124,15 +126,50 @@ static uint32_t enter_open(struct ada_zoom_builder *builder)
 	return innermost;
 }
 
+/* The leaf's widest part so far has the one that is being read. */
+static void part_measure(struct ada_zoom_builder *builder)
+{
+	uint64_t part_ns = builder->leaf->last_ns - builder->part.first_ns;
+
+	if (part_ns > builder->leaf->widest_ns)
+		builder->leaf->widest_ns = part_ns;
+}
+
+static void part_begin(struct ada_zoom_builder *builder, uint64_t ns)
+{
+	builder->part.number++;
+	builder->part.first_ns = ns;
+	builder->part.cell = builder->zoomed->cells.count;
+}
+
+/* A leaf is cut where nothing happened for long, beside what its neighbour needed for as many events. Where every other leaf would be cut,
+ * such leaves lie side by side, so that reading them costs little. */
+static void part_split(struct ada_zoom_builder *builder, uint64_t ns)
+{
+	if (!builder->part.left || builder->part.splits > builder->zoomed->levels[0].nodes.count / 2 + 16)
+		return;
+	part_measure(builder);
+	part_begin(builder, ns);
+	builder->part.left--;
+	builder->part.splits++;
+}
+
 static void leaf_begin(struct ada_zoom_builder *builder, const struct ada_event *event, uint64_t position)
 {
 	struct ada_zoom_level *leaves = &builder->zoomed->levels[0];
 	struct ada_zoom_node node = { .first_ns = event->timestamp_ns,
+				      .last_ns = event->timestamp_ns,
 				      .before_loss_ns = builder->calls.after_loss ? builder->calls.before_loss_ns : 0,
 				      .cell = builder->zoomed->cells.count };
 
 	node.open = enter_open(builder);
-	builder->number = position / ADA_ZOOM_LEAF;
+	builder->part.gap_ns = UINT64_MAX;
+	if (builder->leaf) {
+		part_measure(builder);
+		builder->part.gap_ns = builder->leaf->widest_ns / 4;
+	}
+	builder->part.left = PARTS - 1;
+	part_begin(builder, event->timestamp_ns);
 	builder->first = position;
 	if (ada_array_push(&leaves->nodes, node))
 		builder->status = -ENOMEM;
@@ -155,52 +192,26 @@ static void note_loss(struct ada_zoom_builder *builder, const struct ada_event *
 	}
 }
 
-/* Nearly every event: a call above the one on top, or the end of that. Does what ada_calls_feed would do, but for children_ns, which no
- * picture has. False: it is no such event. */
-static bool feed_plain(struct ada_zoom_builder *builder, const struct ada_event *event, uint64_t position)
-{
-	struct ada_calls *calls = &builder->calls;
-	size_t count = calls->stack.count;
-	struct ada_call *top = calls->stack.items + count;
-
-	if (calls->after_loss || !count)
-		return false;
-	if (event->event_kind == ADA_EVENT_CALL) {
-		if (top[-1].depth >= event->call_depth || count == calls->stack.capacity)
-			return false;
-		*top = (struct ada_call){ .function_id = event->function_id,
-					  .caller_id = top[-1].function_id,
-					  .start_ns = event->timestamp_ns,
-					  .position = position,
-					  .losses = calls->losses,
-					  .depth = event->call_depth };
-		calls->stack.count++;
-		note_begun(builder, top);
-	} else if (event->event_kind == ADA_EVENT_RETURN && top[-1].depth == event->call_depth &&
-		   top[-1].function_id == event->function_id) {
-		calls->stack.count--;
-		top[-1].end_ns = event->timestamp_ns;
-		top[-1].end_position = position;
-		note_ended(builder, top - 1);
-	} else {
-		return false;
-	}
-	calls->last_ns = event->timestamp_ns;
-	return true;
-}
-
 static void read_stretch(struct ada_zoom_builder *builder, const struct ada_stretch *stretch)
 {
 	for (uint64_t i = 0; i < stretch->count && !builder->status; i++) {
 		const struct ada_event *event = &stretch->events[i];
 		uint64_t position = stretch->position + i;
+		struct ada_call *call;
 
 		if (position % ADA_ZOOM_LEAF == 0)
 			leaf_begin(builder, event, position);
 		if (builder->status)
 			return;
+		if (event->timestamp_ns - builder->leaf->last_ns > builder->part.gap_ns)
+			part_split(builder, event->timestamp_ns);
 		builder->leaf->last_ns = event->timestamp_ns;
-		if (feed_plain(builder, event, position))
+		call = ada_zoom_feed_plain(&builder->calls, event, position);
+		if (call && event->event_kind == ADA_EVENT_CALL)
+			note_begun(builder, call);
+		else if (call)
+			note_ended(builder, call);
+		if (call)
 			continue;
 		if (event->event_kind == ADA_EVENT_LOST)
 			note_loss(builder, event, builder->calls.last_ns);
@@ -209,6 +220,7 @@ static void read_stretch(struct ada_zoom_builder *builder, const struct ada_stre
 		if (ada_calls_feed(&builder->calls, event, position))
 			builder->status = -ENOMEM;
 	}
+	part_measure(builder); /* pictures are made between stretches */
 }
 
 /* What is open at the thread's end has ended there, and levels lie above the leaves. */

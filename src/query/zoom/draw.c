@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include "query/zoom/internal.h"
 
+#define RELEASED 32u /* leaves at once: 2 MiB */
+
 struct drawing {
 	struct ada_zoom_picture *picture;
 	const struct ada_zoom_thread *thread;
-	uint64_t column_ns; /* rounded up */
-	uint64_t first;	    /* position: of the leaf that is read */
+	uint64_t first;	      /* position: of the leaf that is read */
+	size_t unreleased[2]; /* leaves that were read since the last release: from and to */
 	int status;
 };
 
@@ -52,7 +54,8 @@ static void draw_call(void *context, const struct ada_call *call)
 		.start_ns = call->start_ns, .position = UINT64_MAX, .function_id = call->function_id, .depth = call->depth, .calls = 1
 	};
 
-	if (call->position < drawing->first || call->start_ns < view->from_ns || call->start_ns >= view->to_ns)
+	if (call->position < drawing->first || call->start_ns < view->from_ns || call->start_ns >= view->to_ns ||
+	    call->depth >= view->depths)
 		return;
 	if (known) {
 		cell.position = call->position;
@@ -61,15 +64,88 @@ static void draw_call(void *context, const struct ada_call *call)
 	draw_cell(drawing, ada_zoom_column(view, call->start_ns), &cell);
 }
 
+/* Giving pages back costs as much as reading some leaves. */
+static void release_leaves(struct drawing *drawing, size_t next)
+{
+	size_t from = drawing->unreleased[0], to = drawing->unreleased[1];
+
+	if (from < to && (next >= from + RELEASED || next < from)) {
+		ada_zoom_leaf_release(drawing->thread, from, to);
+		from = to = 0;
+	}
+	drawing->unreleased[0] = from < to ? from : next;
+	drawing->unreleased[1] = next + 1;
+}
+
 static void draw_leaf(struct drawing *drawing, size_t leaf)
 {
 	struct ada_zoom_reader reader = { .context = drawing, .ended = draw_call };
 	int status;
 
 	drawing->first = (uint64_t)leaf * ADA_ZOOM_LEAF;
+	drawing->picture->leaves++;
+	release_leaves(drawing, leaf);
 	status = ada_zoom_leaf_read(drawing->thread, leaf, &reader);
 	if (!drawing->status)
 		drawing->status = status;
+}
+
+static uint64_t column_width(const struct ada_zoom_view *view)
+{
+	return (view->to_ns - view->from_ns) / view->columns + 1;
+}
+
+static bool is_outside(const struct ada_zoom_view *view, const struct ada_zoom_node *node)
+{
+	return node->last_ns < view->from_ns || node->first_ns >= view->to_ns;
+}
+
+/* Its cells are what is drawn of the node: nothing below it is looked at. */
+static bool is_small(const struct ada_zoom_view *view, const struct ada_zoom_node *node, unsigned int level)
+{
+	if (node->first_ns < view->from_ns || node->last_ns >= view->to_ns)
+		return false;
+	return (!level && node->widest_ns < column_width(view)) ||
+	       ada_zoom_column(view, node->first_ns) == ada_zoom_column(view, node->last_ns);
+}
+
+/* Leaves that a picture reads below this node; counting ends soon above `most`. */
+static uint64_t count_leaves(const struct ada_zoom_thread *thread, const struct ada_zoom_view *view, unsigned int level, size_t number,
+			     uint64_t most)
+{
+	const struct ada_zoom_node *node = &thread->levels[level].nodes.items[number];
+	uint64_t count = 0;
+
+	if (is_outside(view, node) || is_small(view, node, level))
+		return 0;
+	if (!level)
+		return 1;
+	for (size_t i = number * ADA_ZOOM_FAN; i < (number + 1) * ADA_ZOOM_FAN && i < thread->levels[level - 1].nodes.count; i++) {
+		count += count_leaves(thread, view, level - 1, i, most);
+		if (count > most)
+			break;
+	}
+	return count;
+}
+
+uint32_t ada_zoom_coarse(const struct ada_zoom_thread *thread, const struct ada_zoom_view *asked, uint64_t leaves)
+{
+	struct ada_zoom_view view = *asked;
+	unsigned int top = thread->level_count;
+	uint32_t coarse = 1;
+
+	if (!top || view.to_ns <= view.from_ns)
+		return 1;
+	for (; coarse < ADA_ZOOM_COARSEST && view.columns > 1; coarse *= 2) {
+		uint64_t count = 0;
+
+		view.columns = (asked->columns + coarse - 1) / coarse;
+		for (size_t i = 0; i < thread->levels[top - 1].nodes.count && count <= leaves; i++)
+			count += count_leaves(thread, &view, top - 1, i, leaves);
+		if (count <= leaves)
+			break;
+	}
+	return coarse;
 }
 
 static void draw_node(struct drawing *drawing, unsigned int level, size_t number)
@@ -77,17 +153,15 @@ static void draw_node(struct drawing *drawing, unsigned int level, size_t number
 	const struct ada_zoom_level *below = level ? &drawing->thread->levels[level - 1] : NULL;
 	const struct ada_zoom_node *node = &drawing->thread->levels[level].nodes.items[number];
 	const struct ada_zoom_view *view = &drawing->picture->view;
-	bool inside = node->first_ns >= view->from_ns && node->last_ns < view->to_ns, one;
 
-	if (drawing->status || node->last_ns < view->from_ns || node->first_ns >= view->to_ns)
+	if (drawing->status || is_outside(view, node))
 		return;
-	one = inside && ada_zoom_column(view, node->first_ns) == ada_zoom_column(view, node->last_ns);
-	if (one || (inside && !level && node->last_ns - node->first_ns < drawing->column_ns)) {
+	if (is_small(view, node, level)) {
 		drawing->picture->cut |= node->cut;
 		for (uint32_t i = 0; i < node->cells; i++) {
 			const struct ada_zoom_cell *cell = &drawing->thread->cells.items[node->cell + i];
 
-			draw_cell(drawing, ada_zoom_column(view, cell->position == UINT64_MAX ? node->first_ns : cell->start_ns), cell);
+			draw_cell(drawing, ada_zoom_column(view, cell->start_ns), cell);
 		}
 		return;
 	}
@@ -131,6 +205,7 @@ static void find_before(struct drawing *drawing)
 	if (!position || position >= drawing->thread->read)
 		return;
 	/* Of a leaf's first event the leaf itself says what is open there. */
+	release_leaves(drawing, (size_t)(position / ADA_ZOOM_LEAF));
 	drawing->status = ada_zoom_leaf_read(drawing->thread, (size_t)(position / ADA_ZOOM_LEAF), &reader);
 }
 
@@ -167,13 +242,13 @@ int ada_zoom_draw(struct ada_zoom_picture *picture, const struct ada_zoom_thread
 	unsigned int top = thread->level_count;
 
 	*picture = (struct ada_zoom_picture){ .view = *view };
-	drawing.column_ns = (view->to_ns - view->from_ns) / view->columns + 1;
 	if (!top || view->to_ns <= view->from_ns)
 		return 0;
 	find_before(&drawing);
 	for (size_t i = 0; i < thread->levels[top - 1].nodes.count; i++)
 		draw_node(&drawing, top - 1, i);
 	draw_open(&drawing);
+	release_leaves(&drawing, SIZE_MAX - 1);
 	if (picture->before.count)
 		qsort(picture->before.items, picture->before.count, sizeof *picture->before.items, compare_before);
 	return drawing.status;

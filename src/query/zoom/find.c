@@ -54,7 +54,7 @@ static void find_in_leaf(const struct finding *finding, size_t leaf)
 		}
 		position += count;
 	}
-	ada_zoom_leaf_release(finding->thread, leaf);
+	ada_zoom_leaf_release(finding->thread, leaf, leaf + 1);
 }
 
 static void find_in_node(const struct finding *finding, unsigned int level, size_t number)
@@ -129,7 +129,7 @@ uint64_t ada_zoom_seek(const struct ada_zoom_thread *thread, uint64_t position, 
 		if (!ada_zoom_may_have(&thread->levels[0].nodes.items[leaf], function_id))
 			continue;
 		found = seek_in_leaf(thread, leaf, position, function_id, backwards);
-		ada_zoom_leaf_release(thread, leaf);
+		ada_zoom_leaf_release(thread, leaf, leaf + 1);
 		if (found != UINT64_MAX)
 			return found;
 	}
@@ -181,6 +181,7 @@ int ada_zoom_path_at(ada_zoom_path *path, const struct ada_zoom_thread *thread, 
 	if (!thread->level_count || position / ADA_ZOOM_LEAF >= thread->levels[0].nodes.count)
 		return -ENOENT;
 	status = ada_zoom_leaf_read(thread, (size_t)(position / ADA_ZOOM_LEAF), &reader);
+	ada_zoom_leaf_release(thread, (size_t)(position / ADA_ZOOM_LEAF), (size_t)(position / ADA_ZOOM_LEAF) + 1);
 	if (status || following.status)
 		return -ENOMEM;
 	return following.found ? 0 : -ENOENT;

@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include "query/zoom/zoom.h"
 
-struct ada_zoom_place { /* where the leaf's cell of a depth is */
-	uint64_t leaf;
+struct ada_zoom_place { /* where the part's cell of a depth is */
+	uint64_t part;
 	uint32_t cell;
 };
 
@@ -17,8 +17,15 @@ struct ada_zoom_builder {
 	struct ada_calls calls;			 /* its stack: what is open where the reading stands */
 	ADA_ARRAY(struct ada_zoom_place) places; /* by depth */
 	struct ada_zoom_node *leaf;		 /* the last one */
-	uint64_t number;			 /* of the leaf */
 	uint64_t first;				 /* position of its first event */
+	struct {
+		uint64_t number;   /* from 1 */
+		uint64_t first_ns; /* its first event */
+		size_t cell;	   /* its first */
+		uint64_t gap_ns;   /* nothing for so long ends it */
+		uint32_t left;	   /* that the leaf may still begin */
+		uint64_t splits;   /* parts so far that don't begin a leaf */
+	} part;
 	int status;
 };
 
@@ -35,14 +42,15 @@ struct ada_zoom_reader {
 	void (*begun)(void *context, const struct ada_calls *calls, const struct ada_call *call);
 	void (*ended)(void *context, const struct ada_call *call);
 };
+/* The leaf's events stay in memory until they are released. */
 int ada_zoom_leaf_read(const struct ada_zoom_thread *thread, size_t leaf, const struct ada_zoom_reader *reader); /* 0 or -ENOMEM */
 
-/* Leaves that were read leave this process's memory: pictures of a long thread read thousands. */
-static inline void ada_zoom_leaf_release(const struct ada_zoom_thread *thread, size_t leaf)
+/* Leaves from <= number < to, which were read, leave this process's memory: pictures of a long thread read thousands. */
+static inline void ada_zoom_leaf_release(const struct ada_zoom_thread *thread, size_t from, size_t to)
 {
-	uint64_t end = ((uint64_t)leaf + 1) * ADA_ZOOM_LEAF;
+	uint64_t end = (uint64_t)to * ADA_ZOOM_LEAF;
 
-	atf_thread_release(thread->thread->events, (uint64_t)leaf * ADA_ZOOM_LEAF,
+	atf_thread_release(thread->thread->events, (uint64_t)from * ADA_ZOOM_LEAF,
 			   end < thread->thread->count ? end : thread->thread->count);
 }
 
@@ -61,7 +69,43 @@ static inline uint32_t ada_zoom_column(const struct ada_zoom_view *view, uint64_
 		return 0;
 	if (ns >= view->to_ns)
 		return view->columns - 1;
+	/* A division of 128 bits costs several times as much, and nobody looks at years. */
+	if (!((view->to_ns - view->from_ns) >> 48) && !(view->columns >> 16))
+		return (uint32_t)((ns - view->from_ns) * view->columns / (view->to_ns - view->from_ns));
 	return (uint32_t)((unsigned __int128)(ns - view->from_ns) * view->columns / (view->to_ns - view->from_ns));
+}
+
+/* Nearly every event: a call above the one on top, or the end of that. Does what ada_calls_feed would do, but for children_ns, which no
+ * picture has, and tells nobody. The call that has begun or ended, valid until the next event; NULL: it is no such event. */
+static inline struct ada_call *ada_zoom_feed_plain(struct ada_calls *calls, const struct ada_event *event, uint64_t position)
+{
+	size_t count = calls->stack.count;
+	struct ada_call *top = calls->stack.items + count;
+
+	if (calls->after_loss || !count)
+		return NULL;
+	if (event->event_kind == ADA_EVENT_CALL) {
+		if (top[-1].depth >= event->call_depth || count == calls->stack.capacity)
+			return NULL;
+		*top = (struct ada_call){ .function_id = event->function_id,
+					  .caller_id = top[-1].function_id,
+					  .start_ns = event->timestamp_ns,
+					  .position = position,
+					  .losses = calls->losses,
+					  .depth = event->call_depth };
+		calls->stack.count++;
+	} else if (event->event_kind == ADA_EVENT_RETURN && top[-1].depth == event->call_depth &&
+		   top[-1].function_id == event->function_id) {
+		calls->stack.count--;
+		top--;
+		top->end_ns = event->timestamp_ns;
+		top->end_position = position;
+		top->across_loss = top->losses != calls->losses;
+	} else {
+		return NULL;
+	}
+	calls->last_ns = event->timestamp_ns;
+	return top;
 }
 
 /* Adds a later cell of the same depth; of calls that last equally long the first stays. */

@@ -17,7 +17,7 @@
 #include "base/hash.h"
 #include "query/zoom/internal.h"
 
-#define MAGIC "ADAZOOM1" /* the digit is the layout's: what follows, and what a node and a cell mean */
+#define MAGIC "ADAZOOM2" /* the digit is the layout's: what follows, and what a node and a cell mean */
 
 struct header {
 	char magic[8];

@@ -57,6 +57,20 @@ static int open_seed(struct leaf_reading *reading, const struct ada_zoom_node *n
 	return status;
 }
 
+static int feed(struct leaf_reading *reading, const struct ada_event *event, uint64_t position)
+{
+	const struct ada_zoom_reader *reader = reading->reader;
+	struct ada_call *call = ada_zoom_feed_plain(&reading->calls, event, position);
+
+	if (!call)
+		return ada_calls_feed(&reading->calls, event, position);
+	if (event->event_kind != ADA_EVENT_CALL)
+		reader->ended(reader->context, call);
+	else if (reader->begun)
+		reader->begun(reader->context, &reading->calls, call);
+	return 0;
+}
+
 int ada_zoom_leaf_read(const struct ada_zoom_thread *thread, size_t leaf, const struct ada_zoom_reader *reader)
 {
 	uint64_t position = (uint64_t)leaf * ADA_ZOOM_LEAF, end = position + ADA_ZOOM_LEAF, count;
@@ -75,11 +89,10 @@ int ada_zoom_leaf_read(const struct ada_zoom_thread *thread, size_t leaf, const 
 		if (count > end - position)
 			count = end - position;
 		for (uint64_t i = 0; i < count && !status; i++)
-			status = ada_calls_feed(&reading.calls, &events[i], position + i);
+			status = feed(&reading, &events[i], position + i);
 		position += count;
 	}
 	ada_calls_end(&reading.calls, reading.at_end ? ada_process_end_ns(thread->thread->process) : 0);
 	ada_calls_close(&reading.calls);
-	ada_zoom_leaf_release(thread, leaf);
 	return status;
 }

@@ -16,7 +16,11 @@
  *   of the shorter ones, by pixel and depth, the longest, and how many there are and how long all of them take.
  *
  * A leaf that is shorter than a pixel but lies under two is counted, as a whole, where its longest call of that depth begins.
- * Bounds, so that no program fills the memory: a leaf has cells of ADA_ZOOM_DEPTHS depths, and keeps ADA_ZOOM_OPEN_MAX calls that are open
+ *
+ * A leaf in which nothing happens for long is cut there: each part has cells of its own, one behind the other, and what must be shorter
+ * than a pixel is each part. Else of a program that works in bursts each burst's last leaf would be read, and in a packed file, whose blocks
+ * hold sixteen leaves, a block decoded for each pixel.
+ * Bounds, so that no program fills the memory: a part has cells of ADA_ZOOM_DEPTHS depths, every other leaf is cut on an average, and keeps ADA_ZOOM_OPEN_MAX calls that are open
  * at its end; what is beyond appears where leaves are read, and the picture says that it is `cut`. Calls on several stacks of one thread
  * (fibers) overlap: of these the longest is drawn.
  *
@@ -38,7 +42,7 @@
 #define ADA_ZOOM_NONE UINT32_MAX
 
 struct ada_zoom_cell {
-	uint64_t start_ns, duration_ns; /* of the longest call that begins here */
+	uint64_t start_ns, duration_ns; /* of the longest call that begins here; where none has a known end, of the first */
 	uint64_t position;		/* of its CALL; UINT64_MAX: no call here has a known end */
 	uint64_t function_id;
 	uint64_t busy_ns; /* all of them */
@@ -47,6 +51,7 @@ struct ada_zoom_cell {
 
 struct ada_zoom_node {
 	uint64_t first_ns, last_ns; /* its first and last event */
+	uint64_t widest_ns;	    /* leaf: how long its longest part is */
 	uint64_t functions[4];	    /* a bit for some of the functions that begin calls here: none is missing */
 	uint64_t before_loss_ns;    /* leaf: events were lost right before, and the last one before that was then; 0: none were */
 	size_t cell;		    /* its first */
@@ -136,8 +141,13 @@ struct ada_zoom_picture {
 	struct ada_zoom_view view;
 	uint32_t depths;			/* rows in `cells` */
 	ADA_ARRAY(struct ada_zoom_open) before; /* calls that began before and are open where the view begins, outermost first */
+	uint32_t leaves;			/* that were read for it */
 	bool cut;
 };
+#define ADA_ZOOM_COARSEST 16u
+/* How many columns should be one, a power of two, so that a picture of the view reads at most so many leaves; ADA_ZOOM_COARSEST if that isn't
+ * enough. */
+uint32_t ada_zoom_coarse(const struct ada_zoom_thread *thread, const struct ada_zoom_view *view, uint64_t leaves);
 /* 0 or -ENOMEM. */
 int ada_zoom_draw(struct ada_zoom_picture *picture, const struct ada_zoom_thread *thread, const struct ada_zoom_view *view);
 void ada_zoom_picture_free(struct ada_zoom_picture *picture);

@@ -33,7 +33,7 @@ export async function askLines(path, parameters, signal) {
 // Runs what it is given, one at a time: a newer run stops the older one. What fails is told, unless it was stopped.
 export function latest(run, failed) {
   let controller = null;
-  return async (...parameters) => {
+  const begin = async (...parameters) => {
     controller?.abort();
     const mine = new AbortController();
     controller = mine;
@@ -43,4 +43,6 @@ export function latest(run, failed) {
       if (!mine.signal.aborted) failed(error);
     }
   };
+  begin.stop = () => controller?.abort();
+  return begin;
 }

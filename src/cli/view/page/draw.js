@@ -82,7 +82,7 @@ function drawSlices(paint, lane, top, width, height) {
   const picture = pictures.get(lane.index);
   const scale = width / (state.to - state.from), labels = [];
   if (!picture) return;
-  const { slices, order } = picture;
+  const { slices, order, coarse = 1 } = picture, least = coarse * (answer.to - answer.from) / answer.columns * scale;
   let named = -1;
   for (let i = 0; i < order.length; i++) {
     const at = order[i] * 8, depth = slices[at];
@@ -98,7 +98,7 @@ function drawSlices(paint, lane, top, width, height) {
       paint.fillStyle = colour(answer.functions[named][0], theme.dark);
     }
     const wide = end - x;
-    paint.fillRect(x, y, wide > 3 ? wide - 0.5 : Math.max(wide, 1), ROW - 1);
+    paint.fillRect(x, y, wide > 3 ? wide - 0.5 : Math.max(wide, 1, coarse > 1 ? least : 1), ROW - 1);
     if (wide > 34) labels.push(at, Math.max(x, 0), y, Math.min(end, width));
   }
   paint.fillStyle = theme["slice-text"];

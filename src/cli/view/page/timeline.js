@@ -5,10 +5,11 @@ import { listen, state } from "./state.js";
 
 export const ROW = 18, HEAD = 20, STRIP = 11, GUTTER = 170; // a lane: its head, rows of calls, the strip of its CPU
 const ROWS_FIRST = 14; // of a thread, until more are asked for
+const STILL = 300;     // ms without a question: nobody zooms
 const PADDING = 0.25;  // of the range, on both sides: what dragging shows at once
 
 export const layout = { threads: [], height: 0 }; // { index, top, rows, depths }
-export const pictures = new Map(); // thread -> { slices, order, losses, cut, sched, aged, unread }
+export const pictures = new Map(); // thread -> { slices, order, coarse, losses, cut, sched, aged, unread }
 export const answer = { functions: [], from: 0, to: 1, columns: 1, milliseconds: 0 };
 
 const expanded = new Set();
@@ -66,17 +67,28 @@ function orderOf(slices) {
   return order.sort((a, b) => slices[a * 8 + 4] - slices[b * 8 + 4]);
 }
 
+function shown() {
+  document.body.dataset.pictures = String(Number(document.body.dataset.pictures ?? 0) + 1);
+  for (const redraw of redraws) redraw();
+}
+
+function failed(error) {
+  document.getElementById("status").textContent = `The timeline could not be asked for: ${error.message}`;
+}
+
+let stillness = 0;
+
 const fetchNow = latest(async (signal) => {
+  clearTimeout(stillness);
+  sharpen.stop();
   const lanes = visibleThreads();
   if (!lanes.length || state.session.state === "failed") return;
   const span = state.to - state.from, begun = performance.now();
   const from = Math.max(0, state.from - span * PADDING), to = Math.max(from + 1, state.to + span * PADDING);
   const width = document.getElementById("canvas").clientWidth || 1000;
   const columns = Math.min(8192, Math.max(1, Math.round((to - from) / span * width)));
-  const told = await ask("timeline", {
-    from: Math.floor(from), to: Math.ceil(to), columns, depths: Math.max(...lanes.map((lane) => lane.rows)),
-    threads: lanes.map((lane) => lane.index).join(","),
-  }, signal);
+  const parameters = { from: Math.floor(from), to: Math.ceil(to), columns, depths: Math.max(...lanes.map((lane) => lane.rows)) };
+  const told = await ask("timeline", { ...parameters, threads: lanes.map((lane) => lane.index).join(",") }, signal);
   answer.functions = told.functions;
   Object.assign(answer, { from: Math.floor(from), to: Math.ceil(to), columns, milliseconds: performance.now() - begun });
   pictures.clear();
@@ -84,11 +96,10 @@ const fetchNow = latest(async (signal) => {
     const slices = Float64Array.from(thread.slices);
     pictures.set(thread.thread, { ...thread, slices, order: orderOf(slices) });
   }
-  document.body.dataset.pictures = String(Number(document.body.dataset.pictures ?? 0) + 1);
-  for (const redraw of redraws) redraw();
-}, (error) => {
-  document.getElementById("status").textContent = `The timeline could not be asked for: ${error.message}`;
-});
+  shown();
+  const coarse = told.threads.filter((each) => each.coarse > 1).map((each) => each.thread);
+  if (coarse.length) stillness = setTimeout(() => sharpen(parameters, coarse), STILL);
+}, failed);
 
 let timer = 0;
 
@@ -96,6 +107,21 @@ export function fetchSoon() {
   clearTimeout(timer);
   timer = setTimeout(fetchNow, 40);
 }
+
+// A picture that would have taken long has several pixels in one. Once nobody zooms, each such thread is asked for alone.
+const sharpen = latest(async (signal, parameters, threads) => {
+  for (const thread of threads) {
+    const told = await ask("timeline", { ...parameters, threads: String(thread), exact: 1 }, signal);
+    const known = new Map(answer.functions.map((each, number) => [each.join("\n"), number])), slices = Float64Array.from(told.threads[0].slices);
+    for (let at = 4; at < slices.length; at += 8) {
+      const [name, module] = told.functions[slices[at]], key = `${name}\n${module}`;
+      if (!known.has(key)) known.set(key, answer.functions.push([name, module]) - 1);
+      slices[at] = known.get(key);
+    }
+    pictures.set(thread, { ...told.threads[0], slices, order: orderOf(slices) });
+    shown();
+  }
+}, failed);
 
 // The slice under a point: { thread, depth, slice } with the slice's eight numbers; null: none.
 export function sliceAt(lane, depth, ns, tolerance) {
