@@ -483,4 +483,5 @@ void ada_loop_end(struct ada_loop *loop)
 		ada_recording_summary(recorder);
 	ada_plans_tell_unmet(recorder->plans, recorder->filter, recorder->kept, ada_policy_asked_captures(recorder->policy),
 			     ada_policy_asked_redactions(recorder->policy));
+	ada_modules_tell_unmet(recorder->module_filter);
 }

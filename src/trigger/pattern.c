@@ -137,19 +137,49 @@ static char *brief_of(const char *demangled)
 	return strpbrk(demangled, "<[") ? strdup(ada_name_short(demangled, text)) : NULL;
 }
 
+/* What compilers put behind the name of a function for a copy, or a part, of it. */
+static const struct {
+	const char *text;
+	bool moved;
+} clones[] = { { ".isra.", true }, { ".constprop.", true }, { ".part.", true },
+	       { ".cold", true },  { ".lto_priv.", false }, { ".llvm.", false } };
+
+/* Length of the name of the function that a clone was made of; of all else the whole length. */
+static size_t original_length(const char *plain, bool *moved)
+{
+	size_t length = strlen(plain);
+
+	for (size_t i = 0; i < sizeof clones / sizeof *clones; i++) {
+		const char *at = strstr(plain, clones[i].text);
+		size_t whole = strlen(clones[i].text);
+
+		if (!at || at == plain || (clones[i].text[whole - 1] != '.' && at[whole] && at[whole] != '.'))
+			continue;
+		*moved |= clones[i].moved;
+		length = (size_t)(at - plain) < length ? (size_t)(at - plain) : length;
+	}
+	return length;
+}
+
 void ada_names_open(struct ada_names *names, const char *mangled, const char *place)
 {
 	const char *version = strchr(mangled, '@'), *plain;
+	size_t length;
 
 	*names = (struct ada_names){ .mangled = mangled, .place = place && *place ? place : NULL };
 	if (version && version > mangled)
 		names->plain = strndup(mangled, (size_t)(version - mangled));
 	plain = names->plain ? names->plain : mangled;
+	length = original_length(plain, &names->moved);
+	if (plain[length])
+		names->of = strndup(plain, length);
 	if (plain[0] == '_')
 		names->demangled = ada_elf_demangle(plain);
 	if (!names->demangled)
 		return;
-	names->bare = without_parameters(plain, names->demangled);
+	if (names->of)
+		names->original = ada_elf_demangle(names->of);
+	names->bare = names->original ? without_parameters(names->of, names->original) : without_parameters(plain, names->demangled);
 	names->brief = brief_of(names->demangled);
 }
 
@@ -159,6 +189,8 @@ void ada_names_close(struct ada_names *names)
 	free(names->demangled);
 	free(names->bare);
 	free(names->brief);
+	free(names->of);
+	free(names->original);
 	*names = (struct ada_names){ 0 };
 }
 
@@ -192,12 +224,30 @@ static bool means_place(const struct ada_pattern *pattern, const struct ada_name
 	return !strcmp(pattern->text, names->place) || (address && !strcmp(pattern->text, address + 1));
 }
 
-bool ada_pattern_matches(const struct ada_pattern *pattern, const struct ada_names *names)
+static bool fits_any(const struct ada_pattern *pattern, const char *const *forms, size_t count)
 {
-	const char *forms[] = { names->mangled, names->plain, names->demangled, names->bare, names->brief };
-
-	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+	for (size_t i = 0; i < count; i++)
 		if (forms[i] && *forms[i] && ada_pattern_fits(pattern, forms[i]))
 			return true;
-	return names->place && means_place(pattern, names);
+	return false;
+}
+
+/* The names that are its own; of no clone more than these. */
+static bool fits_own(const struct ada_pattern *pattern, const struct ada_names *names)
+{
+	const char *forms[] = { names->mangled, names->plain, names->demangled };
+
+	return fits_any(pattern, forms, sizeof forms / sizeof *forms) || (names->place && means_place(pattern, names));
+}
+
+bool ada_pattern_matches(const struct ada_pattern *pattern, const struct ada_names *names)
+{
+	const char *forms[] = { names->bare, names->brief, names->of, names->original };
+
+	return fits_own(pattern, names) || fits_any(pattern, forms, sizeof forms / sizeof *forms);
+}
+
+bool ada_pattern_matches_itself(const struct ada_pattern *pattern, const struct ada_names *names)
+{
+	return names->moved ? fits_own(pattern, names) : ada_pattern_matches(pattern, names);
 }

@@ -35,15 +35,19 @@ struct ada_names {
 	char *plain;		/* mangled, without "@VERSION" where it has one */
 	char *demangled, *bare; /* bare: without parameters, where it has any */
 	char *brief;		/* as narratives say it (ada_name_short), where that is another one */
-	const char *place;	/* as given: "lua5.4+0x8870"; "0x8870" means it too */
+	char *of, *original; /* of a clone ("f.isra.0", "f.part.0"): the function that it was made of, as the file had it, and readable */
+	bool moved;	     /* its arguments may be others than that function's, or elsewhere */
+	const char *place;   /* as given: "lua5.4+0x8870"; "0x8870" means it too */
 };
 /* `mangled` may be "", `place` NULL; both must stay until the names are closed. */
 void ada_names_open(struct ada_names *names, const char *mangled, const char *place);
 void ada_names_close(struct ada_names *names);
 /* False where no form of the name fits. The answer needs no demangling, which is what costs: ask this first where names are many. */
 bool ada_pattern_may_match(const struct ada_pattern *pattern, const char *mangled);
-/* Not from two threads at once with one pattern: a regex has its memory for matching. */
+/* A function's clones are meant by its name. Not from two threads at once with one pattern: a regex has its memory for matching. */
 bool ada_pattern_matches(const struct ada_pattern *pattern, const struct ada_names *names);
+/* For what reads arguments: a clone whose arguments may be others is meant only by its own name. */
+bool ada_pattern_matches_itself(const struct ada_pattern *pattern, const struct ada_names *names);
 /* The same of one text, which is no function's name. */
 bool ada_pattern_fits(const struct ada_pattern *pattern, const char *text);
 
@@ -54,5 +58,6 @@ struct ada_pattern_list {
 /* Adds those of `text`. -EINVAL with "at character N: ...": the caller puts the option before it. */
 int ada_pattern_list_add(struct ada_pattern_list *list, const char *text, struct ada_error *error);
 bool ada_pattern_list_matches(const struct ada_pattern_list *list, const struct ada_names *names);
+bool ada_pattern_list_matches_itself(const struct ada_pattern_list *list, const struct ada_names *names);
 void ada_pattern_list_free(struct ada_pattern_list *list);
 #endif

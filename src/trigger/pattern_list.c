@@ -30,6 +30,14 @@ bool ada_pattern_list_matches(const struct ada_pattern_list *list, const struct 
 	return false;
 }
 
+bool ada_pattern_list_matches_itself(const struct ada_pattern_list *list, const struct ada_names *names)
+{
+	for (size_t i = 0; i < list->items.count; i++)
+		if (ada_pattern_matches_itself(&list->items.items[i], names))
+			return true;
+	return false;
+}
+
 void ada_pattern_list_free(struct ada_pattern_list *list)
 {
 	for (size_t i = 0; i < list->items.count; i++)

@@ -13,12 +13,20 @@ bool ada_trigger_may_match(const struct ada_trigger *trigger, const char *mangle
 	return false;
 }
 
+bool ada_trigger_means(const struct ada_trigger *trigger, size_t pattern, const struct ada_names *names)
+{
+	bool compares_argument = trigger->kind == ADA_RULE_ARG || trigger->kind == ADA_RULE_SPAN;
+
+	return compares_argument ? ada_pattern_matches_itself(&trigger->patterns.items[pattern], names) :
+				   ada_pattern_matches(&trigger->patterns.items[pattern], names);
+}
+
 unsigned ada_trigger_sides(const struct ada_trigger *trigger, const struct ada_names *names)
 {
 	unsigned sides = 0;
 
 	for (size_t i = 0; i < trigger->patterns.count; i++)
-		if (ada_pattern_matches(&trigger->patterns.items[i], names))
+		if (ada_trigger_means(trigger, i, names))
 			sides |= ada_trigger_side_of(trigger, i);
 	return sides;
 }

@@ -67,6 +67,8 @@ bool ada_trigger_may_match(const struct ada_trigger *trigger, const char *mangle
 /* Which of its names mean the function; 0: none. Only a SPAN has any of what begins; those of all others count as of what ends. */
 enum ada_trigger_side { ADA_TRIGGER_BEGINS = 1, ADA_TRIGGER_ENDS = 2 };
 unsigned ada_trigger_sides(const struct ada_trigger *trigger, const struct ada_names *names);
+/* Whether that pattern of the trigger means the function. */
+bool ada_trigger_means(const struct ada_trigger *trigger, size_t pattern, const struct ada_names *names);
 static inline enum ada_trigger_side ada_trigger_side_of(const struct ada_trigger *trigger, size_t pattern)
 {
 	return pattern < trigger->begins ? ADA_TRIGGER_BEGINS : ADA_TRIGGER_ENDS;

@@ -124,11 +124,64 @@ static void matching(void **state)
 		      { "symbol=id<int>", "_Z2idIiET_S0_", true },
 		      { "symbol=take", "_Z4takePFvvE", true },
 		      { "symbol=S::get", "_ZNK1S3getEv", true },
-		      { "symbol=core::fmt::write", "_ZN4core3fmt5write17h0123456789abcdefE", true } };
+		      { "symbol=core::fmt::write", "_ZN4core3fmt5write17h0123456789abcdefE", true },
+		      /* Clones of a function are meant by its name, and by their own. */
+		      { "symbol=outer", "outer.isra.0", true },
+		      { "symbol=outer", "outer.constprop.0.isra.0", true },
+		      { "symbol=outer", "outer.part.2.cold", true },
+		      { "symbol=outer", "outer.cold", true },
+		      { "symbol=outer", "outer.lto_priv.0", true },
+		      { "symbol=outer", "outer.llvm.123456", true },
+		      { "symbol=o?ter,x", "outer.isra.0", true },
+		      { "symbol=re:^outer$", "outer.isra.0", true },
+		      { "symbol=outer.isra.0", "outer.isra.0", true },
+		      { "symbol=outer.isra.0", "outer.isra.1", false },
+		      { "symbol=outer.isra.0", "outer", false },
+		      { "symbol=outer", "outer.coldest", false },
+		      { "symbol=outer", "outer.own", false },
+		      { "symbol=out", "outer.isra.0", false },
+		      { "symbol=foo::bar", "_ZN3foo3barEi.constprop.0", true },
+		      { "symbol=foo::bar(int)", "_ZN3foo3barEi.constprop.0", true },
+		      { "symbol=foo::bar(int) [clone .constprop.0]", "_ZN3foo3barEi.constprop.0", true },
+		      { "symbol=_ZN3foo3barEi", "_ZN3foo3barEi.part.0", true },
+		      { "symbol=foo::bar(char)", "_ZN3foo3barEi.part.0", false },
+		      { "symbol=f[abi:cxx11]", "_Z1fB5cxx11v", true },
+		      { "symbol=f", "_Z1fB5cxx11v", true },
+		      { "symbol=id<..>", "_Z2idIiET_S0_", true } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (matches(cases[i].rule, cases[i].name) != cases[i].fits)
 			fail_msg("%s %s %s", cases[i].rule, cases[i].fits ? "should mean" : "should not mean", cases[i].name);
+}
+
+/* Whatever reads arguments means a clone only where it was named: its arguments may be others. */
+static void clones_have_other_arguments(void **state)
+{
+	static const struct {
+		const char *pattern, *name;
+		bool itself;
+	} cases[] = { { "outer", "outer.isra.0", false },
+		      { "outer.isra.0", "outer.isra.0", true },
+		      { "outer", "outer", true },
+		      { "outer", "outer.lto_priv.0", true },
+		      { "outer.*", "outer.part.0", true },
+		      { "?uter", "outer.part.0", false },
+		      { "foo::bar", "_ZN3foo3barEi", true },
+		      { "foo::bar", "_ZN3foo3barEi.constprop.0", false } };
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct ada_error error = { "" };
+		struct ada_pattern_list list = {};
+		struct ada_names names;
+
+		assert_int_equal(ada_pattern_list_add(&list, cases[i].pattern, &error), 0);
+		ada_names_open(&names, cases[i].name, NULL);
+		assert_true(ada_pattern_list_matches(&list, &names));
+		if (ada_pattern_list_matches_itself(&list, &names) != cases[i].itself)
+			fail_msg("%s %s %s", cases[i].pattern, cases[i].itself ? "should mean" : "should not mean", cases[i].name);
+		ada_names_close(&names);
+		ada_pattern_list_free(&list);
+	}
 }
 
 /* The short cut: no name that a literal means may be told to fit nothing without being demangled. Every name that a large C++
@@ -173,8 +226,10 @@ static void may_match_is_no_less(void **state)
 
 int main(int count, char **arguments)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(lists), cmocka_unit_test(quotes_and_regexes), cmocka_unit_test(invalid_regex),
-					    cmocka_unit_test(matching), cmocka_unit_test(may_match_is_no_less) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists),    cmocka_unit_test(quotes_and_regexes),	   cmocka_unit_test(invalid_regex),
+		cmocka_unit_test(matching), cmocka_unit_test(clones_have_other_arguments), cmocka_unit_test(may_match_is_no_less)
+	};
 
 	if (count != 2)
 		return 1;

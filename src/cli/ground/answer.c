@@ -101,21 +101,51 @@ static void find_near(const struct ada_session *session, const struct ada_patter
 	ada_nearest_close(nearest);
 }
 
+static void put_unmatched(struct ada_output *output, const char *what, const struct ada_pattern *pattern, const char *near,
+			  const char *behind)
+{
+	char *shown = ada_output_prepare(ADA_FORMAT_TEXT, pattern->text);
+
+	ada_output_format(output, "No %s of the recording is called '%s'%s", what, shown ? shown : "", *near ? " (near it: " : "");
+	ada_output_text(output, near);
+	ada_output_format(output, "%s: %s\n", *near ? ")" : "", behind);
+	free(shown);
+}
+
 void ada_answer_unmatched(struct ada_output *output, const struct ada_session *session, const struct ada_pattern_list *patterns)
 {
 	for (size_t i = 0; i < patterns->items.count; i++) {
 		const struct ada_pattern *pattern = &patterns->items.items[i];
-		char *shown = ada_output_prepare(ADA_FORMAT_TEXT, pattern->text), near[256];
+		char near[256];
 
-		if (!means_any(session, pattern)) {
-			find_near(session, pattern, near, sizeof near);
-			ada_output_format(output, "No function of the recording is called '%s'%s", shown ? shown : "",
-					  *near ? " (near it: " : "");
-			ada_output_text(output, near);
-			ada_output_string(output, *near ? ")" : "");
-			ada_output_string(output, ": `ada query \"SELECT name FROM functions\"` lists them.\n");
+		if (means_any(session, pattern))
+			continue;
+		find_near(session, pattern, near, sizeof near);
+		put_unmatched(output, "function", pattern, near, "`ada query \"SELECT name FROM functions\"` lists them.");
+	}
+}
+
+void ada_answer_unmatched_modules(struct ada_output *output, const struct ada_session *session, const struct ada_pattern_list *patterns)
+{
+	for (size_t i = 0; i < patterns->items.count; i++) {
+		const struct ada_pattern *pattern = &patterns->items.items[i];
+		struct ada_nearest *nearest = pattern->kind == ADA_PATTERN_LITERAL ? ada_nearest_open(pattern->text) : NULL;
+		char near[256] = "";
+		bool met = false;
+
+		for (size_t k = 0; k < session->modules.count && !met; k++) {
+			const struct ada_module *module = session->modules.items[k];
+
+			met = ada_pattern_fits(pattern, ada_module_name(module)) || ada_pattern_fits(pattern, module->path);
+			if (nearest)
+				ada_nearest_offer(nearest, ada_module_name(module));
 		}
-		free(shown);
+		if (nearest) {
+			ada_nearest_text(nearest, near, sizeof near);
+			ada_nearest_close(nearest);
+		}
+		if (!met)
+			put_unmatched(output, "program or library", pattern, near, "`ada info --format=json` lists them.");
 	}
 }
 

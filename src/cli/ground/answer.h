@@ -15,6 +15,8 @@ int ada_answer_fail(const char *command, const struct ada_error *error);
 int ada_answer_finish(const char *command, struct ada_output *output, const struct ada_session *session);
 /* Writes a line for each pattern that means no function of the recording, with the names that are nearest. */
 void ada_answer_unmatched(struct ada_output *output, const struct ada_session *session, const struct ada_pattern_list *patterns);
+/* The same of programs and libraries. */
+void ada_answer_unmatched_modules(struct ada_output *output, const struct ada_session *session, const struct ada_pattern_list *patterns);
 /* Says on stderr which files could not be read any more once they were open (base/fault.h): ADA_EXIT_FAILED; else 0. */
 int ada_answer_fault(const char *command, const struct ada_session *session);
 #endif

@@ -116,7 +116,7 @@ static int put_timeline(struct dump *dump, const struct ada_selection *selection
 		ada_output_string(dump->rows.output, "{");
 		ada_completeness_json(dump->rows.output, &completeness);
 	} else if (format == ADA_FORMAT_TEXT) {
-		ada_answer_unmatched(dump->rows.output, dump->session, &dump->options->functions);
+		ada_dump_unmatched(&dump->rows, dump->options);
 		ada_completeness_text(dump->rows.output, &completeness);
 	}
 	ada_timeline_close(timeline);

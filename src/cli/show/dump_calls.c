@@ -228,6 +228,7 @@ int ada_dump_calls(struct ada_dump *dump, const struct ada_selection *selection,
 		ada_output_string(dump->output, "{");
 		ada_completeness_json(dump->output, &completeness);
 	} else if (!result && dump->format == ADA_FORMAT_TEXT) {
+		ada_dump_unmatched(dump, names->options);
 		ada_completeness_text(dump->output, &completeness);
 	}
 	ada_array_free(&gathering.calls);

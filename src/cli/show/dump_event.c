@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
+#include "cli/ground/answer.h"
 #include "cli/show/dump_detail.h"
 
 #define GAP 2 /* between columns */
@@ -112,6 +113,13 @@ void ada_dump_duration(struct ada_dump *dump, const char *text, uint64_t ns, siz
 	ada_output_string(dump->output, colour ? colour : "");
 	ada_output_string(dump->output, text);
 	ada_output_string(dump->output, colour ? "\033[0m" : "");
+}
+
+void ada_dump_unmatched(struct ada_dump *dump, const struct ada_options *options)
+{
+	ada_answer_unmatched(dump->output, dump->session, &options->functions);
+	ada_answer_unmatched(dump->output, dump->session, &options->exclude);
+	ada_answer_unmatched_modules(dump->output, dump->session, &options->modules);
 }
 
 /* What an event says that is of no function. */

@@ -29,4 +29,6 @@ void ada_dump_duration(struct ada_dump *dump, const char *text, uint64_t ns, siz
 void ada_dump_clock_ns(struct ada_dump *dump, uint64_t ns, const char *absent);
 /* `name` is NULL for a loss. */
 void ada_dump_event(struct ada_dump *dump, const struct ada_moment *moment, const struct ada_dump_name *name);
+/* A line of text for each pattern of the options that fits nothing. */
+void ada_dump_unmatched(struct ada_dump *dump, const struct ada_options *options);
 #endif

@@ -207,6 +207,7 @@ static int compute_edges(struct edges_cursor *cursor, struct ada_error *error)
 /* Whether the function is what `f` says: an id, a name as it is shown, or one of the patterns. */
 static bool is_asked_for(const struct ada_sql_function *function, sqlite3_value *f, const struct ada_pattern_list *patterns)
 {
+	char place[ADA_PLACE_TEXT];
 	struct ada_names names;
 	bool asked;
 
@@ -214,7 +215,9 @@ static bool is_asked_for(const struct ada_sql_function *function, sqlite3_value 
 		return (int64_t)function->key == sqlite3_value_int64(f);
 	if (!strcmp((const char *)sqlite3_value_text(f), function->name))
 		return true;
-	ada_names_open(&names, function->mangled, function->name);
+	if (function->symbol && function->module)
+		ada_place_text(place, function->module->path, function->symbol->address);
+	ada_names_open(&names, function->mangled, function->symbol && function->module ? place : function->name);
 	asked = ada_pattern_list_matches(patterns, &names);
 	ada_names_close(&names);
 	return asked;

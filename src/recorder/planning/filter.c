@@ -4,13 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "trigger/trigger.h"
 
 struct ada_filter {
 	struct ada_pattern_list functions, exclude;
 };
 struct ada_module_filter {
 	struct ada_pattern_list modules;
-	pthread_mutex_t lock; /* a pattern is for one thread at a time */
+	pthread_mutex_t lock; /* a pattern is for one thread at a time, and so is what stands below */
+	bool *met;	      /* by pattern: it has meant a module */
+	struct ada_nearest **nearest;
 };
 
 static int compile(struct ada_pattern_list *list, const char *option, const char *text, struct ada_error *error)
@@ -115,6 +118,14 @@ int ada_module_filter_open(struct ada_module_filter **result, const struct ada_s
 		return ada_error_system(error, ENOMEM, "patterns");
 	pthread_mutex_init(&filter->lock, NULL);
 	status = compile_all(&filter->modules, "modules", modules, error);
+	if (!status) {
+		filter->met = calloc(filter->modules.items.count, sizeof *filter->met);
+		filter->nearest = calloc(filter->modules.items.count, sizeof *filter->nearest);
+		status = filter->met && filter->nearest ? 0 : ada_error_system(error, ENOMEM, "patterns");
+	}
+	for (size_t i = 0; i < filter->modules.items.count && !status; i++)
+		if (filter->modules.items.items[i].kind == ADA_PATTERN_LITERAL)
+			filter->nearest[i] = ada_nearest_open(filter->modules.items.items[i].text);
 	if (status)
 		ada_module_filter_close(filter);
 	else
@@ -130,18 +141,42 @@ bool ada_module_filter_means(struct ada_module_filter *filter, const char *path)
 	if (!filter)
 		return false;
 	pthread_mutex_lock(&filter->lock);
-	for (size_t i = 0; i < filter->modules.items.count && !means; i++)
-		means = ada_pattern_fits(&filter->modules.items.items[i], path) ||
-			ada_pattern_fits(&filter->modules.items.items[i], slash ? slash + 1 : path);
+	for (size_t i = 0; i < filter->modules.items.count; i++) {
+		if (ada_pattern_fits(&filter->modules.items.items[i], path) ||
+		    ada_pattern_fits(&filter->modules.items.items[i], slash ? slash + 1 : path))
+			means = filter->met[i] = true;
+		else if (filter->nearest[i])
+			ada_nearest_offer(filter->nearest[i], slash ? slash + 1 : path);
+	}
 	pthread_mutex_unlock(&filter->lock);
 	return means;
+}
+
+const struct ada_pattern *ada_module_filter_unmet(const struct ada_module_filter *filter, size_t *at, char *near, size_t size)
+{
+	while (filter && *at < filter->modules.items.count) {
+		size_t i = (*at)++;
+
+		if (filter->met[i])
+			continue;
+		*near = 0;
+		if (filter->nearest[i])
+			ada_nearest_text(filter->nearest[i], near, size);
+		return &filter->modules.items.items[i];
+	}
+	return NULL;
 }
 
 void ada_module_filter_close(struct ada_module_filter *filter)
 {
 	if (!filter)
 		return;
+	for (size_t i = 0; i < filter->modules.items.count && filter->nearest; i++)
+		if (filter->nearest[i])
+			ada_nearest_close(filter->nearest[i]);
 	ada_pattern_list_free(&filter->modules);
+	free(filter->met);
+	free(filter->nearest);
 	pthread_mutex_destroy(&filter->lock);
 	free(filter);
 }

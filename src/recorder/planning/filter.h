@@ -26,5 +26,7 @@ struct ada_module_filter;
 int ada_module_filter_open(struct ada_module_filter **filter, const struct ada_strings *modules, struct ada_error *error);
 /* True where a pattern means the module at `path`: the whole path, or its last part. From any thread. */
 bool ada_module_filter_means(struct ada_module_filter *filter, const char *path);
+/* The next pattern, from *at on, that has meant no module, and the names that are nearest to it; NULL: no more. When no module comes any more. */
+const struct ada_pattern *ada_module_filter_unmet(const struct ada_module_filter *filter, size_t *at, char *near, size_t size);
 void ada_module_filter_close(struct ada_module_filter *filter);
 #endif

@@ -1,5 +1,7 @@
 #include "recorder/planning/unmet.h"
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "abi/plan.h"
 #include "recorder/host/say.h"
 #include "trigger/trigger.h"
@@ -38,34 +40,49 @@ static void each_function(struct ada_plans *plans, visit *see, void *context, co
 
 struct search {
 	const struct ada_pattern *pattern;
+	bool itself; /* what reads arguments: no clone but by its own name */
 	bool found;
+};
+
+struct offer {
+	struct ada_nearest *nearest;
+	const struct ada_pattern *pattern;
+	char near[256]; /* a clone of what was asked for: nothing is nearer */
 };
 
 static bool try_name(void *context, const struct ada_names *names)
 {
 	struct search *search = context;
 
-	search->found = ada_pattern_matches(search->pattern, names);
+	search->found = search->itself ? ada_pattern_matches_itself(search->pattern, names) : ada_pattern_matches(search->pattern, names);
 	return !search->found;
 }
 
 static bool offer_name(void *context, const struct ada_names *names)
 {
-	ada_nearest_offer(context, names->brief ? names->brief : names->bare ? names->bare : names->plain ? names->plain : names->mangled);
-	return true;
+	struct offer *offer = context;
+
+	if (ada_pattern_matches(offer->pattern, names))
+		snprintf(offer->near, sizeof offer->near, "%s", names->demangled ? names->demangled : names->mangled);
+	ada_nearest_offer(offer->nearest, names->brief ? names->brief :
+					  names->bare  ? names->bare :
+					  names->plain ? names->plain :
+							 names->mangled);
+	return !*offer->near;
 }
 
 static void tell(struct ada_plans *plans, const char *option, const struct ada_pattern *pattern)
 {
-	struct ada_nearest *nearest = pattern->kind == ADA_PATTERN_LITERAL ? ada_nearest_open(pattern->text) : NULL;
-	char near[256] = "";
+	struct offer offer = { .pattern = pattern };
 
-	if (nearest) {
-		each_function(plans, offer_name, nearest, NULL);
-		ada_nearest_text(nearest, near, sizeof near);
-		ada_nearest_close(nearest);
+	offer.nearest = pattern->kind == ADA_PATTERN_LITERAL ? ada_nearest_open(pattern->text) : NULL;
+	if (offer.nearest) {
+		each_function(plans, offer_name, &offer, NULL);
+		if (!*offer.near)
+			ada_nearest_text(offer.nearest, offer.near, sizeof offer.near);
+		ada_nearest_close(offer.nearest);
 	}
-	ada_say("ada: --%s: no function is called %s%s%s\n", option, pattern->text, *near ? "; near it: " : "", near);
+	ada_say("ada: --%s: no function is called %s%s%s\n", option, pattern->text, *offer.near ? "; near it: " : "", offer.near);
 }
 
 /* How many of these patterns fit no function; tells those that are among the first SHOWN behind `before` others. */
@@ -74,7 +91,7 @@ static size_t count_unmet(struct ada_plans *plans, const char *option, const str
 	size_t unmet = 0;
 
 	for (size_t i = 0; i < patterns->items.count; i++) {
-		struct search search = { .pattern = &patterns->items.items[i] };
+		struct search search = { .pattern = &patterns->items.items[i], .itself = !strcmp(option, "capture") };
 
 		each_function(plans, try_name, &search, search.pattern);
 		if (!search.found && before + unmet++ < SHOWN)
@@ -103,4 +120,13 @@ void ada_plans_tell_unmet(struct ada_plans *plans, const struct ada_filter *filt
 		unmet += count_unmet(plans, "redact", &redactions->items.items[i].functions, unmet);
 	if (unmet > SHOWN)
 		ada_say("ada: and %zu more patterns that fit no function\n", unmet - SHOWN);
+}
+
+void ada_modules_tell_unmet(const struct ada_module_filter *filter)
+{
+	const struct ada_pattern *pattern;
+	char near[256];
+
+	for (size_t at = 0; (pattern = ada_module_filter_unmet(filter, &at, near, sizeof near));)
+		ada_say("ada: --modules: no library is called %s%s%s\n", pattern->text, *near ? "; near it: " : "", near);
 }

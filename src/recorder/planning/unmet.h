@@ -8,4 +8,6 @@
  * library that was planned, and the names that are nearest to them. NULL: there are none. At the end, when no plan is made any more. */
 void ada_plans_tell_unmet(struct ada_plans *plans, const struct ada_filter *filter, const struct ada_filter *kept,
 			  const struct ada_capture_list *captures, const struct ada_capture_list *redactions);
+/* The same of --modules and what the program had loaded. */
+void ada_modules_tell_unmet(const struct ada_module_filter *filter);
 #endif

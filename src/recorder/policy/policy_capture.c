@@ -6,6 +6,8 @@
 #include "abi/record.h"
 #include "recorder/policy/policy_state.h"
 
+#define ALL_ARGUMENTS 0x7eu /* bits 1 to 6 */
+
 int ada_policy_captures_open(struct ada_policy *policy, const struct ada_trace_options *options, struct ada_error *error)
 {
 	struct ada_error reason = { "" };
@@ -68,7 +70,7 @@ static void asked_add(const struct ada_policy *policy, const struct ada_names *n
 	for (size_t i = 0; i < policy->captures.items.count; i++) {
 		const struct ada_capture_rule *rule = &policy->captures.items.items[i];
 
-		if (!(redacted >> rule->capture.argument & 1) && ada_pattern_list_matches(&rule->functions, names))
+		if (!(redacted >> rule->capture.argument & 1) && ada_pattern_list_matches_itself(&rule->functions, names))
 			ada_capture_put(set, &rule->capture);
 	}
 }
@@ -77,9 +79,14 @@ static uint32_t redacted_of(const struct ada_policy *policy, const struct ada_na
 {
 	uint32_t arguments = 0;
 
-	for (size_t i = 0; i < policy->redactions.items.count; i++)
-		if (ada_pattern_list_matches(&policy->redactions.items.items[i].functions, names))
-			arguments |= 1u << policy->redactions.items.items[i].capture.argument;
+	for (size_t i = 0; i < policy->redactions.items.count; i++) {
+		const struct ada_capture_rule *rule = &policy->redactions.items.items[i];
+
+		if (ada_pattern_list_matches_itself(&rule->functions, names))
+			arguments |= 1u << rule->capture.argument;
+		else if (ada_pattern_list_matches(&rule->functions, names))
+			arguments |= ALL_ARGUMENTS; /* nobody knows where a clone has that one */
+	}
 	return arguments;
 }
 

@@ -24,7 +24,7 @@ static uint32_t rule_fits(struct ada_policy_rule *rule, const struct ada_names *
 	for (size_t i = 0; i < rule->trigger->patterns.count; i++) {
 		const struct ada_pattern *pattern = &rule->trigger->patterns.items[i];
 
-		if (!ada_pattern_matches(pattern, names))
+		if (!ada_trigger_means(rule->trigger, i, names))
 			continue;
 		rule->hits[i] = true;
 		how |= pattern->kind == ADA_PATTERN_LITERAL ? ADA_POLICY_LITERAL : 0;

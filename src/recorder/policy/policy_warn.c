@@ -45,8 +45,10 @@ void ada_policy_warn_refused(struct ada_policy_image *image, const struct ada_pl
 	}
 }
 
-/* Offers names as people write them: also demangled without parameters, where that differs. */
-static void offer_names(struct ada_nearest *nearest, const struct ada_policy_tables *tables)
+/* Offers names as people write them: also demangled without parameters, where that differs. A clone of what was asked for, whose arguments
+ * nobody knows, is the nearest of all: `near`. */
+static void offer_names(struct ada_nearest *nearest, const struct ada_policy_tables *tables, const struct ada_pattern *pattern, char *near,
+			size_t size)
 {
 	for (size_t i = 0; i < tables->modules.count; i++) {
 		const struct ada_plan *plan = tables->modules.items[i].image->plans.items[0];
@@ -60,6 +62,8 @@ static void offer_names(struct ada_nearest *nearest, const struct ada_policy_tab
 				continue;
 			ada_names_open(&names, name, NULL);
 			ada_nearest_offer(nearest, names.bare ? names.bare : names.demangled ? names.demangled : names.mangled);
+			if (!*near && ada_pattern_matches(pattern, &names))
+				snprintf(near, size, "%s", names.demangled ? names.demangled : names.mangled);
 			ada_names_close(&names);
 		}
 	}
@@ -72,8 +76,9 @@ static void warn_pattern(const struct ada_policy_rule *rule, const struct ada_pa
 	struct ada_nearest *nearest = pattern->kind == ADA_PATTERN_LITERAL && tables ? ada_nearest_open(pattern->text) : NULL;
 
 	if (nearest) {
-		offer_names(nearest, tables);
-		ada_nearest_text(nearest, near, sizeof near);
+		offer_names(nearest, tables, pattern, near, sizeof near);
+		if (!*near)
+			ada_nearest_text(nearest, near, sizeof near);
 		ada_nearest_close(nearest);
 	}
 	if (pattern->kind == ADA_PATTERN_LITERAL)
