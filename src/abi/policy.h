@@ -56,7 +56,7 @@ enum ada_rule_kind {
 	ADA_RULE_LATENCY,    /* RETURN: duration op operand (ticks) */
 	ADA_RULE_PERCENTILE, /* RETURN: more than (1 - percentile) of the last `over` durations exceed operand (ticks); marks when it begins to */
 	ADA_RULE_RATE,	     /* CALL: more than operand calls within `per` ticks; marks when it begins to */
-	ADA_RULE_DEPTH,	     /* CALL at a depth > operand; without function (ADA_RULE_GLOBAL): the first one above */
+	ADA_RULE_DEPTH,	     /* CALL at a depth > operand, until that ends once; without function (ADA_RULE_GLOBAL): the first one above */
 	ADA_RULE_NEW_CALLER, /* CALL from a return address not seen before */
 	ADA_RULE_CPU,	     /* RETURN: the call's own thread's CPU time, in ns, op operand */
 	ADA_RULE_SPAN,	     /* CALL that ends what a call with an equal argument began: ticks in between op operand */

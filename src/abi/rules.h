@@ -36,7 +36,8 @@ struct ada_rule_event { /* what rules look at, whoever asks */
 	uint64_t caller;   /* CALL: tells callers apart; 0: not known */
 	uint32_t kind;	   /* enum ada_event_kind */
 	uint32_t depth;
-	bool timed; /* the duration is known */
+	bool timed;	   /* the duration is known */
+	uint32_t *descent; /* of rules of depth with functions: the depth of the marked call on this thread, plus 1; 0: none is open */
 };
 
 /* --- values ------------------------------------------------------------------------------------------------------------ */
@@ -139,6 +140,13 @@ typedef bool ada_rule_ask(void *context, const struct ada_rule *rule, uint64_t *
 
 #define ADA_RULE_PART static inline __attribute__((always_inline)) /* so that `ask` is no call through a pointer */
 
+/* A call or an end at the depth of the marked call, or above, says that this has ended. However often it is said. */
+ADA_RULE_PART void ada_descent_ends(const struct ada_rule_event *event)
+{
+	if (event->depth < *event->descent)
+		*event->descent = 0;
+}
+
 ADA_RULE_PART bool ada_rule_fits_call(const struct ada_rule *rule, const struct ada_rule_event *event, ada_rule_ask *ask, void *context,
 				      uint64_t *value)
 {
@@ -148,7 +156,10 @@ ADA_RULE_PART bool ada_rule_fits_call(const struct ada_rule *rule, const struct 
 	case ADA_RULE_ARG: return ask(context, rule, value) && ada_value_fits(*value, rule);
 	case ADA_RULE_DEPTH:
 		*value = event->depth;
-		return rule->flags & ADA_RULE_GLOBAL ? event->depth == rule->operand.u + 1 : event->depth > rule->operand.u;
+		if (rule->flags & ADA_RULE_GLOBAL)
+			return event->depth == rule->operand.u + 1;
+		ada_descent_ends(event);
+		return event->depth > rule->operand.u && !*event->descent;
 	case ADA_RULE_NEW_CALLER: *value = event->caller; return event->caller;
 	case ADA_RULE_CPU: /* no match yet: the call's beginning */ ask(context, rule, value); return false;
 	case ADA_RULE_SPAN: /* the key: ada_rule_spans has the rest */
@@ -170,6 +181,10 @@ ADA_RULE_PART bool ada_rule_fits_end(const struct ada_rule *rule, const struct a
 		return event->timed &&
 		       (rule->kind == ADA_RULE_PERCENTILE || ada_unsigned_fits(*value, (enum ada_rule_op)rule->op, rule->operand.u));
 	case ADA_RULE_CPU: return ask(context, rule, value) && ada_unsigned_fits(*value, (enum ada_rule_op)rule->op, rule->operand.u);
+	case ADA_RULE_DEPTH: /* no match */
+		if (!(rule->flags & ADA_RULE_GLOBAL))
+			ada_descent_ends(event);
+		return false;
 	}
 	return false;
 }
@@ -402,6 +417,8 @@ static inline bool ada_rule_marks(struct ada_rule_state *state, uint64_t *sample
 		return false;
 	if (rule->kind == ADA_RULE_NEW_CALLER && !ada_caller_is_new(state, samples, rule, event->caller))
 		return false;
+	if (rule->kind == ADA_RULE_DEPTH && event->descent)
+		*event->descent = event->depth + 1;
 	return ada_rule_pass(state, rule, event->counter);
 }
 #endif

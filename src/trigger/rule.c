@@ -44,7 +44,7 @@ int ada_trigger_flags(const struct ada_trigger *trigger)
 	case ADA_RULE_LATENCY:
 	case ADA_RULE_PERCENTILE: return ADA_POLICY_RETURN;
 	case ADA_RULE_CPU: /* the call's CPU time is what it adds from CALL to RETURN */ return ADA_POLICY_CALL | ADA_POLICY_RETURN;
-	case ADA_RULE_DEPTH: return trigger->patterns.count ? ADA_POLICY_CALL : 0;
+	case ADA_RULE_DEPTH: /* the return ends the descent */ return trigger->patterns.count ? ADA_POLICY_CALL | ADA_POLICY_RETURN : 0;
 	default: return 0;
 	}
 }

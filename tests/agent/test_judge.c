@@ -205,8 +205,25 @@ static void depth_marks(void **state)
 	struct ada_rule *rule = rule_put(1, ADA_RULE_DEPTH), *global = &table(0)->rules[2];
 
 	rule->operand.u = 3;
-	for (event.depth = 0; event.depth < 10; event.depth++)
-		assert_int_equal(marks_for(&event), event.depth > 3);
+	for (event.depth = 0; event.depth < 10; event.depth++) /* once a descent */
+		assert_int_equal(marks_for(&event), event.depth == 4);
+	event.kind = ADA_EVENT_RETURN;
+	for (event.depth = 9; event.depth > 4; event.depth--)
+		assert_false(marks_for(&event));
+	event.kind = ADA_EVENT_CALL;
+	event.depth = 5;
+	assert_false(marks_for(&event)); /* the marked call is still open */
+	event.kind = ADA_EVENT_EXCEPTION;
+	event.depth = 4;
+	assert_false(marks_for(&event));
+	event.kind = ADA_EVENT_CALL;
+	event.depth = 6;
+	assert_true(marks_for(&event)); /* it isn't any more */
+	event.depth = 5;
+	assert_true(marks_for(&event)); /* nor this, as a call above it shows */
+	event.thread++;
+	assert_true(marks_for(&event)); /* another thread's descent */
+	event.thread--;
 	*global = (struct ada_rule){ .kind = ADA_RULE_DEPTH, .flags = ADA_RULE_ENABLED | ADA_RULE_GLOBAL, .operand.u = 6 };
 	table(0)->global_calls = 1 << 2;
 	table(0)->depth_limit = 6;

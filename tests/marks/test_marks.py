@@ -28,7 +28,7 @@ RULES = {
     "p50=paced>10ms@over=4": (2, 2, RETURN),            # twice from fast to slow
     "rate=burst>40/s": (1, 1, CALL),
     "rate=burst>50/s": (0, 0, CALL),
-    "depth=deep>10": (21, 21, CALL),                    # at depths 1 to 31
+    "depth=deep>10": (1, 1, CALL),                      # at depths 1 to 31, once a descent
     "depth>25": (1, 1, CALL),
     "new-caller=asked": (3, 3, CALL),
     "new-caller=asked@after=3": (1, 1, CALL),           # the first three calls come from two of the three places

@@ -31,6 +31,7 @@ struct judged *judged_open(const struct ada_rule *rule, const struct ada_rule *b
 	struct ada_rule *put;
 
 	begin(NULL);
+	ada_judge_forked(); /* knows nothing of the rule before */
 	judged->shm = shm;
 	put = rule_put(0, rule->kind);
 	*put = *rule;
@@ -53,6 +54,7 @@ bool judged_marks(struct judged *judged, const struct judged_event *event)
 					      event->named  ? FUNCTION :
 							      FUNCTION + 1,
 				    .depth = event->depth,
+				    .thread = event->thread,
 				    .kind = event->kind,
 				    .seq = 1,
 				    .slot = 0x7000,

@@ -8,7 +8,7 @@
 struct judged_event {
 	uint64_t counter, start_counter; /* start_counter 0: not known */
 	uint64_t caller;
-	uint32_t kind, depth;
+	uint32_t kind, depth, thread;
 	bool named;			  /* the rule names its function */
 	bool begins;			  /* likewise; of spans, it begins; named: it ends */
 	bool captured;			  /* what follows is known */

@@ -177,6 +177,7 @@ static struct places judged(const struct fixture *fixture, const struct ada_trig
 		size_t thread = (size_t)(moment.thread - fixture->session->threads.items);
 		struct judged_event event = event_of(trigger, &moment, callers[thread]);
 
+		event.thread = (uint32_t)thread;
 		if (judged_marks(processes[moment.thread->process != fixture->session->processes.items[0]], &event))
 			assert_int_equal(ada_array_push(&places, (struct place){ thread, moment.position }), 0);
 	}

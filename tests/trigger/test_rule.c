@@ -31,7 +31,7 @@ static void flags(void **state)
 		      { "arg=f:1>1", ADA_POLICY_CALL },
 		      { "rate=f>1/s", ADA_POLICY_CALL },
 		      { "new-caller=f", ADA_POLICY_CALL },
-		      { "depth=f>1", ADA_POLICY_CALL },
+		      { "depth=f>1", ADA_POLICY_CALL | ADA_POLICY_RETURN },
 		      { "exception", ADA_POLICY_CALL },
 		      { "return=f<0", ADA_POLICY_RETURN },
 		      { "latency=f>1ms", ADA_POLICY_RETURN },

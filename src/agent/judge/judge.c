@@ -119,10 +119,17 @@ static inline __attribute__((always_inline)) struct ada_rule_event seen_of(const
 					.timed = event->start_counter && event->counter >= event->start_counter };
 }
 
-static bool rule_fits(const struct ada_rule *rule, struct job *job, uint64_t *value)
+static inline __attribute__((always_inline)) bool counts_descents(const struct ada_rule *rule)
 {
-	const struct ada_rule_event seen = seen_of(job->event);
+	return rule->kind == ADA_RULE_DEPTH && !(rule->flags & ADA_RULE_GLOBAL);
+}
 
+static bool rule_fits(const struct ada_rule *rule, uint32_t slot, struct job *job, uint64_t *value)
+{
+	struct ada_rule_event seen = seen_of(job->event);
+
+	if (counts_descents(rule))
+		seen.descent = ada_descent_of(slot, rule->incarnation, job->event->thread);
 	*value = job->signal;
 	if (!(rule->flags & ADA_RULE_ENABLED))
 		return false;
@@ -153,7 +160,7 @@ static bool decide(struct decision *decision, const struct ada_policy_table *tab
 		uint32_t slot = __builtin_ctzll(rules);
 		uint64_t value;
 
-		if (!rule_fits(&table->rules[slot], job, &value))
+		if (!rule_fits(&table->rules[slot], slot, job, &value))
 			continue;
 		if (decision->count == FITS) {
 			decision->more |= 1ull << slot;
@@ -183,7 +190,7 @@ static bool span_apply(void *area, struct ada_fit *fit, struct job *job, const s
 static void rule_apply(struct ada_shm *shm, struct ada_fit *fit, struct job *job)
 {
 	struct ada_mark *mark = &job->work->mark;
-	const struct ada_rule_event seen = seen_of(job->event);
+	struct ada_rule_event seen = seen_of(job->event);
 	const struct ada_rule *rule = ada_fit_rule(fit);
 	bool spans = rule->kind == ADA_RULE_SPAN || rule->kind == ADA_RULE_SPAN_BEGIN;
 	void *area = (char *)shm + shm->policy_offset;
@@ -191,6 +198,8 @@ static void rule_apply(struct ada_shm *shm, struct ada_fit *fit, struct job *job
 
 	if (spans && !span_apply(area, fit, job, &seen, &span))
 		return;
+	if (counts_descents(rule))
+		seen.descent = ada_descent_of(fit->slot, rule->incarnation, job->event->thread);
 	if (!ada_rule_marks(ada_policy_state(area, fit->slot), ada_policy_samples(area, fit->slot), rule, &seen))
 		return;
 	if (!mark->rules)
@@ -213,7 +222,7 @@ static void rest_apply(struct ada_shm *shm, const struct ada_policy_table *table
 		const struct ada_rule *rule = &table->rules[__builtin_ctzll(rules)];
 
 		fit->slot = __builtin_ctzll(rules);
-		if (!rule_fits(rule, job, &fit->value))
+		if (!rule_fits(rule, fit->slot, job, &fit->value))
 			continue;
 		memcpy(fit->rule, rule, sizeof fit->rule);
 		if (is_unchanged(table, decision->generation))

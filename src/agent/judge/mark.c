@@ -57,6 +57,7 @@ void ada_judge_forked(void)
 {
 	pending_count = 0;
 	history_count = 0;
+	ada_descents_forget();
 }
 
 void ada_judge_chunk(uint64_t first_seq, uint64_t first_counter)

@@ -1,5 +1,5 @@
 /* What the files of the judge share: judge.c decides and applies, by what abi/rules.h says of each rule; type.c knows exceptions' types,
- * cpu.c measures, mark.c enters marks and pins.
+ * cpu.c measures, descent.c keeps descents, mark.c enters marks and pins.
  *
  * Whether a rule fits may be asked twice, when the policy changes meanwhile. What it remembers is brought up to date once.
  */
@@ -40,6 +40,10 @@ bool ada_type_matches(const struct ada_judged *event, const char *pattern, size_
 /* --- cpu.c: thread CPU time of the calls in progress that CPU rules name */
 void ada_cpu_begin(uint64_t slot, uint32_t number);
 bool ada_cpu_end(uint64_t slot, uint32_t number, uint64_t *ns); /* false: its beginning is not known */
+
+/* --- descent.c: where the descent is kept that a rule of depth marked on this thread (struct ada_rule_event) */
+uint32_t *ada_descent_of(uint32_t slot, uint32_t incarnation, uint32_t thread);
+void ada_descents_forget(void);
 
 /* --- mark.c */
 /* Adds a rule to a mark under construction. */

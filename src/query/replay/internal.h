@@ -17,6 +17,7 @@ struct ada_replay_process { /* what the rule remembers in one process */
 struct ada_replay_track { /* a thread */
 	struct ada_replay_process *process;
 	ADA_ARRAY(uint64_t) functions; /* of the open calls, by depth */
+	uint32_t descent;	       /* of a rule of depth: struct ada_rule_event */
 	uint32_t unwinding;	       /* depth of the frame that an exception left last; 0: no exception is under way */
 };
 

@@ -12,14 +12,15 @@ static uint64_t caller_of(const struct ada_replay_track *track, const struct ada
 	return function == UINT64_MAX ? NO_CALLER : function + 1;
 }
 
-static struct ada_rule_event seen_of(const struct ada_moment *moment, const struct ada_replay_track *track)
+static struct ada_rule_event seen_of(const struct ada_moment *moment, struct ada_replay_track *track)
 {
 	return (struct ada_rule_event){ .counter = moment->event->timestamp_ns,
 					.duration = moment->duration_ns,
 					.caller = caller_of(track, moment->event),
 					.kind = moment->event->event_kind,
 					.depth = moment->event->call_depth,
-					.timed = moment->duration_known };
+					.timed = moment->duration_known,
+					.descent = &track->descent };
 }
 
 /* A session holds no CPU times and no types of exceptions: such rules are refused, except `exception` of any type. */
