@@ -4,8 +4,8 @@
 #include "atf/sched/sched.h"
 #include "sql_fixture.h"
 
-static const char *const names[] = { "main", "serve", "usleep" };
-enum { MAIN, SERVE, USLEEP, NAMES };
+static const char *const names[] = { "main", "serve", "usleep", "malloc" };
+enum { MAIN, SERVE, USLEEP, MALLOC, NAMES };
 
 #define CALL_MS 400
 #define SAMPLE_MS 20
@@ -165,12 +165,40 @@ static void test_the_longest_of_many_calls(void **state)
 	sql_close(sql);
 }
 
+/* A thread that was ready to run within malloc, and had no CPU, waited for no arena. One that slept there waited for what nobody saw. */
+static void test_preempted_in_the_allocator(void **state)
+{
+	struct fixture *fixture = *state;
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
+	struct atf_sched_writer *switches;
+	char path[PATH_MAX];
+	struct sql *sql;
+
+	snprintf(path, sizeof path, "%s/sched.atf", fixture->directory);
+	assert_int_equal(atf_sched_writer_open(&switches, path, 2, 0), 0);
+	put(switches, ATF_SCHED_ON, 1, SYNTH_START_NS - 1, 0, 0);
+	synth_call(thread, MAIN);
+	for (uint64_t i = 0; i < 2; i++) {
+		uint64_t start_ns = SYNTH_START_NS + i * CALL_MS * MS;
+
+		synth_leaf(thread, MALLOC, CALL_MS * MS);
+		put(switches, i ? ATF_SCHED_OFF : ATF_SCHED_PREEMPTED, 1, start_ns + 20 * MS, 0, 0);
+		put(switches, ATF_SCHED_ON, 1, start_ns + 380 * MS, 0, 0);
+	}
+	assert_int_equal(atf_sched_writer_close(switches), 0);
+	sql = sql_open(fixture, true);
+	sql_expect(sql, "SELECT kind, function_waited FROM causes(0, 1)", "preempted|malloc\n");
+	sql_expect(sql, "SELECT kind, function_waited FROM causes(0, 3)", "unknown|malloc\n");
+	sql_close(sql);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_what_is_proven),
 		FIXTURE_TEST(test_pages_from_a_disk),
 		FIXTURE_TEST(test_the_longest_of_many_calls),
+		FIXTURE_TEST(test_preempted_in_the_allocator),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

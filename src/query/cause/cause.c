@@ -189,7 +189,7 @@ static int find_culprit(struct ada_cause_reader *reader, struct ada_cause_link *
 
 	if (link->kind == ADA_CAUSE_RUNQUEUE || link->kind == ADA_CAUSE_THROTTLED) /* it was free to go on: nobody held it up */
 		return 0;
-	if (does == ADA_DOES_ALLOCATE && !waits_for_arena(reader, link, spending))
+	if (does == ADA_DOES_ALLOCATE && link->kind != ADA_CAUSE_PREEMPTED && !waits_for_arena(reader, link, spending))
 		link->kind = ADA_CAUSE_UNKNOWN;
 	if (link->kind == ADA_CAUSE_CHILD)
 		find_child(reader, link);
