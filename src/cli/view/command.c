@@ -77,7 +77,7 @@ static int line_event(struct ada_question *question, const struct ada_thread **t
 	return status;
 }
 
-/* The longest waits of a range, and where in the timeline the events lie that ended them. */
+/* The longest waits of a range, of how many, and where in the timeline the events lie that ended them. */
 static int line_waits(struct command_line *line, struct ada_question *question)
 {
 	uint64_t from, to, start_ns = question->view->start_ns;
@@ -87,9 +87,9 @@ static int line_waits(struct command_line *line, struct ada_question *question)
 		 "SELECT w.process, w.thread, w.index_seq AS seq, w.start_ns - %" PRIu64 " AS start, w.end_ns - %" PRIu64
 		 " AS stop, w.kind, "
 		 "w.function, w.object, b.depth, w.ended_by_thread, w.ended_by_index_seq AS ended_by_seq, e.timestamp_ns - %" PRIu64
-		 " AS ended_at, e.depth AS ended_depth, e.function AS ended_function "
-		 "FROM (SELECT *, process, function FROM waits WHERE start_ns < %" PRIu64 " AND end_ns > %" PRIu64
-		 " ORDER BY end_ns - start_ns DESC LIMIT " WAITS_MAX ") w "
+		 " AS ended_at, e.depth AS ended_depth, e.function AS ended_function, w.waits "
+		 "FROM (SELECT *, process, function, COUNT(*) OVER () AS waits FROM waits WHERE start_ns < %" PRIu64
+		 " AND end_ns > %" PRIu64 " ORDER BY end_ns - start_ns DESC LIMIT " WAITS_MAX ") w "
 		 "JOIN events b ON b.process = w.process AND b.thread = w.thread AND b.index_seq = w.index_seq "
 		 "LEFT JOIN events e ON e.process = w.process AND e.thread = w.ended_by_thread AND e.index_seq = w.ended_by_index_seq",
 		 start_ns, start_ns, start_ns, ada_view_absolute(question->view, to) & INT64_MAX,

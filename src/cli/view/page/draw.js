@@ -58,6 +58,15 @@ function drawBands(paint, lane, top, width) {
   }
 }
 
+// The mark whose flag is at a point; undefined: there is none.
+export function markAt(lane, x, y) {
+  if (y > HEAD) return undefined;
+  return state.session.windows.filter((window) => window.process === state.session.threads[lane.index].process).flatMap((window) => window.marks)
+    .find((mark) => (mark.thread === undefined || mark.thread === lane.index) && x >= xOf(mark.at) - 2 && x <= xOf(mark.at) + 9);
+}
+
+export const markText = (mark) => `marked at ${time(mark.at)} by ${mark.rule || mark.kind}${mark.label ? `: ${mark.label}` : ""}`;
+
 function drawFlags(paint, lane, top, width) {
   const process = state.session.threads[lane.index].process;
   paint.fillStyle = theme.flag;

@@ -1,6 +1,6 @@
 // Wheel, drag and keys of the timeline.
 import { ask } from "./api.js";
-import { describe, redraw, timeOf } from "./draw.js";
+import { describe, markAt, markText, redraw, timeOf } from "./draw.js";
 import { describeSched } from "./lanes.js";
 import { change, show, showAll, state } from "./state.js";
 import { fetchSoon, HEAD, layOut, layout, ROW, sliceAt } from "./timeline.js";
@@ -41,6 +41,12 @@ export async function pick(thread, seq, bring = "if hidden") {
 function under(event) {
   const box = canvas.getBoundingClientRect();
   return at(event.clientX - box.left, event.clientY - box.top + scroll.scrollTop);
+}
+
+function underFlag(event) {
+  const box = canvas.getBoundingClientRect(), y = event.clientY - box.top + scroll.scrollTop;
+  const lane = layout.threads.find((each) => y >= each.top && y < each.top + each.height);
+  return lane && markAt(lane, event.clientX - box.left, y - lane.top);
 }
 
 function underStrip(event) {
@@ -136,8 +142,8 @@ function onDown(event) {
 
 function onMove(event) {
   if (!drag) {
-    const found = under(event);
-    status.textContent = found ? describe(found.slice) : underStrip(event) ?? "";
+    const found = under(event), mark = underFlag(event);
+    status.textContent = mark ? markText(mark) : found ? describe(found.slice) : underStrip(event) ?? "";
     return;
   }
   const by = (drag.x - event.clientX) / canvas.clientWidth * (drag.to - drag.from);
@@ -148,9 +154,10 @@ function onMove(event) {
 }
 
 function onUp(event) {
-  const found = drag && !drag.moved ? under(event) : null;
+  const clicked = drag && !drag.moved, mark = clicked && underFlag(event), found = clicked && under(event);
   drag = null;
-  if (found) pick(found.thread, found.slice[7]);
+  if (mark?.seq !== undefined) pick(mark.thread, mark.seq);
+  else if (found) pick(found.thread, found.slice[7]);
 }
 
 export function listenToInput() {

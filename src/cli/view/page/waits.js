@@ -1,7 +1,7 @@
 // Waits of the visible range, and arrows from each to the event that ended it. They come from a reading of the whole session, which takes
 // its time: so they are asked for when the view has been still, one question at a time, and not again where the answer has them all.
 import { ask } from "./api.js";
-import { duration } from "./format.js";
+import { count, duration } from "./format.js";
 import { listen, state } from "./state.js";
 import { HEAD, layout, ROW } from "./timeline.js";
 
@@ -19,6 +19,13 @@ export function onWaits(redraw) {
 
 const threadOf = (process, number) => state.session.threads.findIndex((each) => each.process === process && each.number === number);
 
+// Where some waits have no arrow the page says so.
+function tellMore(rows) {
+  const all = rows[0]?.waits ?? 0;
+  document.getElementById("arrows").textContent = all > rows.length ?
+    `Arrows are of the ${count(rows.length)} longest of ${count(all)} waits here. Zoom in for the others.` : "";
+}
+
 async function fetchWaits() {
   const from = Math.max(0, Math.floor(state.from)), to = Math.max(1, Math.ceil(state.to));
   const enough = from >= known.from && to <= known.to && (known.whole || (to - from) * 4 > known.to - known.from);
@@ -29,6 +36,7 @@ async function fetchWaits() {
     known.rows = told.rows.map((row) => ({ ...row, index: threadOf(row.process, row.thread), by: row.ended_by_thread === null ? -1 : threadOf(row.process, row.ended_by_thread) }));
     Object.assign(known, { from, to, whole: told.rows.length < MOST });
     document.body.dataset.waits = String(known.rows.length);
+    tellMore(told.rows);
     for (const redraw of redraws) redraw();
   } catch {
     Object.assign(known, { from, to, whole: true }); // a session whose waits can't be told has no arrows
