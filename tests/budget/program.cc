@@ -1,7 +1,8 @@
 /* budget_program stress PLUGIN: until its input ends, eight threads in hot code, each of which knows what every call returns; signals whose
  * handlers call the same functions, and of which none may be lost; exceptions, jumps, callbacks of libc; and a library that comes and goes.
  * "wrong 0 sent N taken N": all was right. budget_program calls ROUNDS EACH: calls of a small function, and of every EACH calls above it one that takes long.
- * budget_program crowd THREADS ROUNDS: calls, in each of so many threads. budget_program family: at each line of its input a child, of which the first and the others call different functions, until the input ends.
+ * budget_program crowd THREADS ROUNDS: calls, in each of so many threads. budget_program path, or cause: one call takes long,
+ * and then as many of the same functions come as each line of the input says. budget_program family: at each line of its input a child, of which the first and the others call different functions, until the input ends.
  * budget_program serve: the same, as many rounds as its input says. budget_program crash ROUNDS: so many calls of
  * `step`, the last of which leads to a crash. budget_program loops: in a loop that begins within a patch's bytes. */
 #include <algorithm>
@@ -329,6 +330,71 @@ static int serve()
 	return 0;
 }
 
+extern "C" NOINLINE void rare()
+{
+	usleep(50000);
+}
+
+extern "C" NOINLINE int outer(int x, bool slow)
+{
+	if (slow)
+		rare();
+	return leaf(x) + 1;
+}
+
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static std::atomic<bool> is_held;
+
+extern "C" NOINLINE int holder(int x, bool slow)
+{
+	pthread_mutex_lock(&held);
+	if (slow) {
+		is_held = true;
+		usleep(50000);
+	}
+	x = leaf(x);
+	pthread_mutex_unlock(&held);
+	return x;
+}
+
+extern "C" NOINLINE void waiter()
+{
+	pthread_mutex_lock(&held);
+	pthread_mutex_unlock(&held);
+}
+
+static void *hold(void *)
+{
+	holder(1, true);
+	return nullptr;
+}
+
+/* A call that takes long, by way of a function or because of another thread's; then, as its input says, many calls of the same functions. */
+static int slow_once(bool by_another)
+{
+	pthread_t thread;
+	int rounds, x = 0;
+
+	if (by_another) {
+		pthread_create(&thread, nullptr, hold, nullptr);
+		while (!is_held)
+			usleep(100);
+		waiter();
+		pthread_join(thread, nullptr);
+	} else {
+		outer(1, true);
+	}
+	puts("ready");
+	fflush(stdout);
+	while (scanf("%d", &rounds) == 1) {
+		for (int i = 0; i < rounds; i++)
+			x ^= by_another ? holder(i, false) : outer(i, false);
+		puts("done");
+		fflush(stdout);
+	}
+	return x == 1;
+}
+
 static int family()
 {
 	char line[16];
@@ -369,6 +435,8 @@ int main(int count, char **words)
 		return way(atoi(words[2]));
 	if (count == 2 && !strcmp(words[1], "loops"))
 		return loops();
+	if (count == 2 && (!strcmp(words[1], "path") || !strcmp(words[1], "cause")))
+		return slow_once(!strcmp(words[1], "cause"));
 	if (count == 2 && !strcmp(words[1], "family"))
 		return family();
 	if (count == 2 && !strcmp(words[1], "serve"))

@@ -141,6 +141,36 @@ def test_a_rule_above_muted_functions_marks_the_same_calls(ada, trace):
         assert marked == over["calls"] >= 4     # four sleep; a busy machine may hold up others
 
 
+def settled_windows(live):
+    return sum(window["settled"] for path in live.session.glob("pid_*/manifest.json")
+               for window in json.loads(path.read_text())["detail_lane"]["windows"])
+
+
+@pytest.mark.parametrize("mode, rule, function", [("path", "latency=rare>20ms", "outer"), ("cause", "latency=waiter>20ms", "holder")])
+@pytest.mark.parametrize("ruled", [True, False])
+def test_what_a_window_names_stays(ada, build_dir, tmp_path, mode, rule, function, ruled):
+    """The caller of the marked call, or who held the lock that it waited for: dear as anything later on, and muted where no window names it."""
+    options = ("--budget=1%", "--budget-forget", *([f"--trigger={rule}@pre=1ms,post=1ms"] if ruled else []))
+    live = Live(ada, tmp_path / "ada", [build_dir / "tests/budget/budget_program", mode], *options)
+    limit = time.monotonic() + FLIP_S
+    try:
+        while ruled and not settled_windows(live):
+            assert time.monotonic() < limit, "no window settles"
+            time.sleep(0.02)
+        budget = None
+        while not budget or budget["muted"] < (1 if ruled else 2):
+            assert time.monotonic() < limit, "nothing is muted"
+            live.tell("100000\n")
+            budget = live.request("status")["providers"][0]["budget"]
+        for _ in range(5):
+            live.tell("100000\n")
+        live.end()
+    finally:
+        live.close()
+    gone = muted(ada, check_recording(ada, tmp_path / "ada"))
+    assert "leaf" in gone and (function in gone) == (not ruled), gone
+
+
 def test_a_rule_that_comes_brings_back_what_was_muted(ada, build_dir, tmp_path):
     live = Live(ada, tmp_path / "ada", [build_dir / "tests/budget/budget_program", "serve"], "--budget=1%", "--on-full=block")
     try:

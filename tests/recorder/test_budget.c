@@ -160,6 +160,17 @@ static void estimates_may_be_wrong(void **state)
 	assert_true(world.decider.cost > 1);
 }
 
+/* Where what must stay costs more than the budget by itself, nothing is gained by what is called once. */
+static void what_costs_next_to_nothing_stays(void **state)
+{
+	struct world world = { .decider.budget = 0.05, .count = 3, .shares = { 1, 0.01, 0.00002 } };
+
+	world.functions[0].fixed = true;
+	turn(&world);
+	assert_true(world.functions[1].out);
+	assert_false(world.functions[2].out);
+}
+
 /* Locks: as many calls as another function's, but each with an event that is dearer than both of its others. */
 static void objects_have_a_price_of_their_own(void **state)
 {
@@ -199,6 +210,7 @@ int main(void)
 		cmocka_unit_test(what_is_fixed_stays),
 		cmocka_unit_test(leaves_go_first),
 		cmocka_unit_test(a_stop_leaves_time_for_what_comes_behind),
+		cmocka_unit_test(what_costs_next_to_nothing_stays),
 		cmocka_unit_test(estimates_may_be_wrong),
 		cmocka_unit_test(objects_have_a_price_of_their_own),
 	};

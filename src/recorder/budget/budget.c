@@ -151,7 +151,7 @@ static void look(struct ada_budget *budget, uint64_t now_ns)
 	look.event_ns = look.event_ns > 0 ? look.event_ns : EVENT_NS;
 	look.object_ns = look.object_ns > 0 ? look.object_ns : look.event_ns;
 	look.unseen = events > budget->base_events ? (double)(lost - budget->base_lost) / (double)(events - budget->base_events) : 0;
-	if (look_up_all(budget)) {
+	if (look_up_all(budget) && ada_budget_note_windows(budget, now_ns)) {
 		double calls_per_event = 0.5 * (1 + look.unseen) * 1e9 / (double)(now_ns - budget->base_ns);
 
 		notice_speakers(budget, now_ns);

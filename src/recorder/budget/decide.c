@@ -3,6 +3,7 @@
 
 #define OWN_LEAST 0.03 /* of the CPU time: an estimate of the cost above that leaves nothing for the program itself is wrong */
 #define PAUSE_GROWS 4
+#define LEAST 0.0005	 /* of the budget, that a function must cost to be let go of: some are called once */
 #define INNER_WEIGHT 0.5 /* what a function says that calls others is worth twice as much */
 
 struct choice {
@@ -58,7 +59,7 @@ static void take_out(const struct ada_decider *decider, struct ada_budget_functi
 	size_t chosen = 0;
 
 	for (size_t i = 0; i < count; i++)
-		if (!functions[i].out && !functions[i].fixed && functions[i].events)
+		if (!functions[i].out && !functions[i].fixed && functions[i].share > decider->budget * LEAST)
 			choices[chosen++] = (struct choice){
 				&functions[i], functions[i].share * (INNER_WEIGHT + (1 - INNER_WEIGHT) * functions[i].leaves)
 			};

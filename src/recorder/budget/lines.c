@@ -113,7 +113,7 @@ bool ada_budget_look_up(struct ada_budget *budget, size_t position)
 		named = ada_policy_names_function(budget->provider->recorder->policy, plan, symbol);
 		if (named < 0)
 			return false;
-		named = named || is_kept(budget, plan, line->function_id);
+		named = named || line->on_path || is_kept(budget, plan, line->function_id);
 	}
 	if (named)
 		line->fixed = ADA_FIXED_NAMED;

@@ -11,6 +11,7 @@
 struct ada_budget_line {
 	uint64_t function_id;
 	struct ada_words words;
+	bool on_path;	 /* a settled window names it: it stays */
 	bool expected;	 /* it is to go out whatever it costs here, as soon as there is a stop with time for it (learned.h) */
 	bool found;	 /* its words are there */
 	bool looked_for; /* whether rules or --keep name it is known, as of the policy's version */
@@ -34,6 +35,9 @@ struct ada_budget {
 	uint64_t base_ns, base_cpu_ns, base_events, base_lost; /* the last look */
 	unsigned failures;				       /* in a row */
 	bool given_up, learnt;
+	uint64_t windows_ns;	   /* windows that begin earlier have been looked at */
+	unsigned windows_missed;   /* that were waited for in vain */
+	uint64_t windows_since_ns; /* since when the next one is waited for; 0: it isn't */
 	uint64_t random;
 };
 
@@ -51,6 +55,8 @@ bool ada_budget_find(struct ada_budget *budget, size_t position); /* its words. 
 /* A hook is out, or in again, since then. */
 void ada_budget_mute(struct ada_budget *budget, size_t position, uint64_t ns, double calls_a_second);
 void ada_budget_unmute(struct ada_budget *budget, size_t position, uint64_t ns);
+/* Those that have settled since: what they name stays (paths.c). False: that isn't known yet, and nothing is to be taken out. */
+bool ada_budget_note_windows(struct ada_budget *budget, uint64_t now_ns);
 /* Runs the verdicts: out of which functions, back into which. `calls_per_event` turns events of the last look into calls a second. */
 void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double calls_per_event);
 #endif
