@@ -217,7 +217,7 @@ struct atf_captured {
 	uint64_t address;
 	const uint8_t *bytes;
 	uint16_t length;
-	uint8_t argument, flags; /* 1 to 6; ATF_CAPTURED_STRING and its kin */
+	uint8_t argument, flags; /* 1 to 6, ATF_CAPTURED_ERRNO; ATF_CAPTURED_STRING and its kin */
 };
 /* The one at *at, which begins as 0 and becomes where the next one is. False: there is none, or what is there is none. */
 bool atf_detail_captured(const struct atf_detail *record, uint32_t *at, struct atf_captured *captured);

@@ -98,11 +98,11 @@ typedef struct __attribute__((packed)) {
 } DetailFunctionPayload;
 static_assert(sizeof(DetailFunctionPayload) == 100, "detail payload");
 
-/* What an argument of a call pointed at; then `length` bytes, and zeros up to the next multiple of 8, at least one. */
+/* What an argument of a call pointed at, or, of a RETURN, errno; then `length` bytes, and zeros up to the next multiple of 8, at least one. */
 typedef struct __attribute__((packed)) {
 	uint64_t address;
 	uint16_t length;
-	uint8_t argument; /* 1 to 6 */
+	uint8_t argument; /* 1 to 6, ATF_CAPTURED_ERRNO */
 	uint8_t flags;	  /* enum below */
 	uint32_t reserved;
 } AtfDetailCaptured;
@@ -112,6 +112,7 @@ enum {
 	ATF_CAPTURED_CUT = 2,	 /* there was more than was asked for: a string without its end */
 	ATF_CAPTURED_BAD = 4,	 /* what lies behind these bytes couldn't be read */
 };
+#define ATF_CAPTURED_ERRNO 7u /* `argument` of a return's: 4 bytes, the thread's errno then */
 #define ATF_CAPTURED_ROOM(length) (((length) + 8u) & ~7u)
 
 /* Behind the last record, 8-aligned: uint64_t offset[event_count] (of each record from the file's start), then the windows

@@ -132,15 +132,17 @@ static_assert(sizeof(struct ada_policy_table) == 64 + 64 * 256, "policy table");
 
 /* What is captured of a call's arguments. Settled before the program starts, so that a number means the same in both tables. */
 struct ada_capture {
-	uint8_t argument; /* 1 to 6; 0: no more */
+	uint8_t argument; /* 1 to 6, of ERRNO ATF_CAPTURED_ERRNO; 0: no more */
 	uint8_t kind;	  /* enum ada_capture_kind */
-	uint16_t bytes;	  /* BUFFER: the argument that says how many; WORD_STRING: offset of the word; else how many at most */
+	uint16_t
+		bytes; /* BUFFER: the argument that says how many; WORD_STRING: offset of the word; ERRNO: 1 where 0 is the failure; else how many at most */
 };
 enum ada_capture_kind {
 	ADA_CAPTURE_STRING = 1,
 	ADA_CAPTURE_BUFFER = 2,
 	ADA_CAPTURE_BYTES = 3,
-	ADA_CAPTURE_WORD_STRING = 4 /* the text that a word points to of what the argument points to */
+	ADA_CAPTURE_WORD_STRING = 4, /* the text that a word points to of what the argument points to */
+	ADA_CAPTURE_ERRNO = 5	     /* errno, of a return whose result is negative, or null */
 };
 struct ada_capture_set {
 	struct ada_capture items[4];

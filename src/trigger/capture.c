@@ -33,13 +33,6 @@ static int known_compare(const void *name, const void *entry)
 	return strcmp(name, ((const struct known *)entry)->name);
 }
 
-struct ada_capture_set ada_capture_auto(const char *name)
-{
-	const struct known *found = bsearch(name, known, sizeof known / sizeof *known, sizeof *known, known_compare);
-
-	return found ? found->set : (struct ada_capture_set){ 0 };
-}
-
 bool ada_capture_put(struct ada_capture_set *set, const struct ada_capture *capture)
 {
 	for (size_t i = 0; i < sizeof set->items / sizeof *set->items; i++) {
@@ -51,6 +44,36 @@ bool ada_capture_put(struct ada_capture_set *set, const struct ada_capture *capt
 		}
 	}
 	return false;
+}
+
+bool ada_capture_has_errno(const struct ada_capture_set *set)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < sizeof set->items / sizeof *set->items; i++)
+		has |= set->items[i].argument == ATF_CAPTURED_ERRNO;
+	return has;
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	while (*names && strcmp(name, *names))
+		names++;
+	return *names;
+}
+
+struct ada_capture_set ada_capture_auto(const char *name)
+{
+	static const char *const without_errno[] = { "__assert_fail", "__cxa_throw",   "dlmopen", "dlopen",
+						     "getaddrinfo",   "gethostbyname", NULL };
+	static const char *const null_fails[] = { "fopen", "fopen64", "freopen", "opendir", "popen", "realpath", "sem_open", NULL };
+	const struct known *found = bsearch(name, known, sizeof known / sizeof *known, sizeof *known, known_compare);
+	struct ada_capture_set set = found ? found->set : (struct ada_capture_set){ 0 };
+	const struct ada_capture error = { ATF_CAPTURED_ERRNO, ADA_CAPTURE_ERRNO, is_one_of(name, null_fails) };
+
+	if (found && !is_one_of(name, without_errno))
+		ada_capture_put(&set, &error);
+	return set;
 }
 
 /* What HOW says; returns where it ends, NULL: it is none. */

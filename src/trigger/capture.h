@@ -21,6 +21,8 @@ int ada_redact_add(struct ada_capture_list *list, const char *text, struct ada_e
 void ada_capture_list_free(struct ada_capture_list *list);
 /* What `auto` means for a function of libc's or libstdc++'s of that name, versions left out; argument 0: nothing. */
 struct ada_capture_set ada_capture_auto(const char *name);
+/* Whether returns have something to capture. */
+bool ada_capture_has_errno(const struct ada_capture_set *set);
 /* Adds one, where the set doesn't have that argument. False: the set is full. */
 bool ada_capture_put(struct ada_capture_set *set, const struct ada_capture *capture);
 #endif

@@ -184,6 +184,7 @@ struct ada_setup {
 	 * vector arguments, of a return without and with the stack's bytes. */
 	uint64_t meta_call, meta_call_plain, meta_return, meta_return_stack;
 	uint64_t commit_call, commit_call_plain, commit_return, commit_return_stack;
-	uint64_t poison; /* 1: what a plan calls free is filled with garbage by each hook */
+	int64_t errno_offset; /* of the thread's errno from the thread pointer; 0: not known */
+	uint64_t poison;      /* 1: what a plan calls free is filled with garbage by each hook */
 } __attribute__((aligned(64)));
 #endif

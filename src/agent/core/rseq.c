@@ -14,6 +14,9 @@
 #define NONE 1ull
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak, visibility("default")));
+extern int *__errno_location(void) __attribute__((weak, visibility("default")));
+
+#define ERRNO_FAR (1 << 20) /* from the thread pointer: else libc was loaded later, and each thread's lies elsewhere */
 extern const unsigned int __rseq_size __attribute__((weak, visibility("default")));
 
 static __thread uint64_t area;						       /* its address, AS_LIBC or NONE */
@@ -57,6 +60,15 @@ void ada_rseq_choose(void)
 	ada_setup.rseq_offset = libc_has ? __rseq_offset : (int64_t)((uint64_t)nowhere - thread_pointer());
 	if (!libc_has && ada_above.visit_modules)
 		ada_above.visit_modules(module_count, NULL);
+}
+
+/* As rseq's area: libc's variables of threads lie at the same place behind each thread pointer. */
+void ada_errno_choose(void)
+{
+	int64_t offset = &__errno_location ? (int64_t)((uint64_t)__errno_location() - thread_pointer()) : 0;
+
+	if (offset < 0 && offset > -ERRNO_FAR)
+		ada_setup.errno_offset = offset;
 }
 
 bool ada_rseq_is_fixed(void)

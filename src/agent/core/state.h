@@ -102,6 +102,7 @@ bool ada_room_grow(struct ada_thread *thread, uint64_t frames);
 
 /* --- rseq.c */
 void ada_rseq_choose(void);
+void ada_errno_choose(void);  /* settles where a thread's errno lies */
 bool ada_rseq_usable(void);   /* hooks on this thread may commit by themselves */
 bool ada_rseq_is_fixed(void); /* ada_setup.rseq_offset stays as it is */
 

@@ -1,4 +1,4 @@
-/* What arguments of a call point at (--capture), as a record behind the call's in the detail chunk (abi/detail.h).
+/* What arguments of a call point at (--capture), and errno of a return that failed, as a record behind the event's in the detail chunk (abi/detail.h).
  *
  * A pointer may be anything, and another thread may unmap what it leads to at any moment. So the bytes are copied by the kernel
  * (process_vm_readv, 1.3 us), which answers where there is no memory. Only what is surely there is read as it is: the thread's own stack above
@@ -117,6 +117,27 @@ static uint64_t bytes_of(const struct ada_judged *call, const struct ada_capture
 	return what->kind == ADA_CAPTURE_WORD_STRING ? ATF_DETAIL_CAPTURE_BYTES : what->bytes;
 }
 
+/* Of a call the arguments, of a return that failed errno. */
+static bool is_wanted(const struct ada_judged *event, const struct ada_capture *what)
+{
+	int32_t result = (int32_t)event->registers->rax;
+
+	if (what->kind != ADA_CAPTURE_ERRNO || event->kind != ADA_EVENT_RETURN)
+		return what->argument && what->kind != ADA_CAPTURE_ERRNO && event->kind == ADA_EVENT_CALL;
+	return ada_setup.errno_offset && (what->bytes ? !event->registers->rax : result < 0);
+}
+
+static uint32_t errno_make(uint8_t *at)
+{
+	const uint8_t *from = (const uint8_t *)__builtin_thread_pointer() + ada_setup.errno_offset;
+	AtfDetailCaptured entry = { .address = (uint64_t)from, .argument = ATF_CAPTURED_ERRNO, .length = sizeof(int) };
+
+	memcpy(at, &entry, sizeof entry);
+	memset(at + sizeof entry, 0, ATF_CAPTURED_ROOM(sizeof(int)));
+	memcpy(at + sizeof entry, from, sizeof(int));
+	return (uint32_t)sizeof entry + ATF_CAPTURED_ROOM(sizeof(int));
+}
+
 /* Returns the entry's bytes. */
 static uint32_t entry_make(const struct ada_thread *thread, const struct ada_judged *call, const struct ada_capture *what, uint8_t *at)
 {
@@ -140,16 +161,35 @@ static uint32_t entry_make(const struct ada_thread *thread, const struct ada_jud
 	return (uint32_t)sizeof entry + ATF_CAPTURED_ROOM(entry.length);
 }
 
-static void captured_make(const struct ada_thread *thread, const struct ada_judged *call, struct captured *captured)
+static const struct ada_capture_set *set_of(const struct ada_judged *call)
 {
-	const uint8_t *flags = ada_policy_flags();
-	const uint8_t *table = flags - ADA_POLICY_FLAGS;
-	uint32_t number = table[ADA_POLICY_CAPTURE_NUMBERS + call->number], bytes = 0;
-	const struct ada_capture_set *set = (const struct ada_capture_set *)(table + ADA_POLICY_CAPTURES) + number;
+	static const struct ada_capture_set none;
+	const uint8_t *table = ada_policy_flags() - ADA_POLICY_FLAGS;
+	uint32_t number = table[ADA_POLICY_CAPTURE_NUMBERS + call->number];
 
-	for (uint32_t i = 0; number && number < ADA_CAPTURE_SETS && i < sizeof set->items / sizeof *set->items; i++)
-		if (set->items[i].argument)
-			bytes += entry_make(thread, call, &set->items[i], captured->entries + bytes);
+	return number && number < ADA_CAPTURE_SETS ? (const struct ada_capture_set *)(table + ADA_POLICY_CAPTURES) + number : &none;
+}
+
+static bool wants_any(const struct ada_judged *call, const struct ada_capture_set *set)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < sizeof set->items / sizeof *set->items; i++)
+		any |= is_wanted(call, &set->items[i]);
+	return any;
+}
+
+static void captured_make(const struct ada_thread *thread, const struct ada_judged *call, const struct ada_capture_set *set,
+			  struct captured *captured)
+{
+	uint32_t bytes = 0;
+
+	for (uint32_t i = 0; i < sizeof set->items / sizeof *set->items; i++) {
+		if (!is_wanted(call, &set->items[i]))
+			continue;
+		bytes += call->kind == ADA_EVENT_RETURN ? errno_make(captured->entries + bytes) :
+							  entry_make(thread, call, &set->items[i], captured->entries + bytes);
+	}
 	if (bytes % ADA_DETAIL_UNIT)
 		memset(captured->entries + bytes, 0, ADA_DETAIL_UNIT - bytes % ADA_DETAIL_UNIT);
 	captured->counter = call->counter;
@@ -254,15 +294,19 @@ static bool captured_write(struct ada_thread *thread, const struct ada_judged *c
 
 void ada_capture(struct ada_thread *thread, const struct ada_judged *call, bool alone)
 {
+	const struct ada_capture_set *set;
 	struct captured *captured;
 	bool written = false;
 
-	if (!thread->index || !thread->detail)
+	if (!thread->index || !thread->detail || !call->registers)
+		return;
+	set = set_of(call);
+	if (!wants_any(call, set))
 		return;
 	__atomic_exchange_n(&thread->entry->writing, 1, __ATOMIC_SEQ_CST); /* the recorder waits with windows that end here */
 	captured = ada_judge_room();
 	if (captured) {
-		captured_make(thread, call, captured);
+		captured_make(thread, call, set, captured);
 		written = captured_write(thread, call, captured, alone);
 		ada_judge_room_return(captured);
 	}

@@ -145,7 +145,7 @@ void ada_event_named(const struct ada_judged *event)
 	uint64_t objects[ADA_OBJECTS_MAX];
 	uint32_t count;
 
-	if (flags & ADA_POLICY_CAPTURE && event->kind == ADA_EVENT_CALL)
+	if (flags & ADA_POLICY_CAPTURE)
 		ada_capture(ada_self, event, false);
 	count = ada_objects_of(event, objects);
 	for (uint32_t i = 0; i < count; i++)

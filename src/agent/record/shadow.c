@@ -53,6 +53,8 @@ static void exit_judge(struct ada_thread *thread, enum ada_event_kind kind, cons
 {
 	const struct ada_judged event = judged_of(thread, kind, frame, moment, written);
 
+	if (ada_policy_flags()[event.number] & ADA_POLICY_CAPTURE)
+		ada_capture(thread, &event, true);
 	ada_judge(&event);
 }
 

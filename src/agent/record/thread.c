@@ -107,6 +107,7 @@ void ada_core_attach(struct ada_shm *shm)
 			return;
 		setup_clear();
 		ada_rseq_choose();
+		ada_errno_choose();
 		core = ada_sys_map(sizeof *core);
 		if (!core)
 			return;

@@ -18,7 +18,8 @@ bool atf_detail_captured(const struct atf_detail *record, uint32_t *at, struct a
 		return false;
 	memcpy(&entry, record->captured + *at, sizeof entry);
 	left = record->captured_size - *at - (uint32_t)sizeof entry;
-	if (entry.length > ATF_DETAIL_CAPTURE_BYTES || ATF_CAPTURED_ROOM(entry.length) > left || entry.argument < 1 || entry.argument > 6)
+	if (entry.length > ATF_DETAIL_CAPTURE_BYTES || ATF_CAPTURED_ROOM(entry.length) > left || entry.argument < 1 ||
+	    entry.argument > ATF_CAPTURED_ERRNO)
 		return false;
 	*captured = (struct atf_captured){ .address = entry.address,
 					   .bytes = record->captured + *at + sizeof entry,

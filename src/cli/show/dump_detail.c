@@ -167,6 +167,12 @@ static void put_captured_lines(struct ada_output *output, const struct atf_detai
 
 		memcpy(copy, kept.bytes, kept.length);
 		ada_output_spaces(output, indent);
+		if (kept.argument == ATF_CAPTURED_ERRNO) {
+			const char *name = ada_captured_errno(record);
+
+			ada_output_format(output, "errno=%s\n", name ? name : "?");
+			continue;
+		}
 		ada_output_format(output, "argument %u at ", kept.argument);
 		put_hex(output, kept.address);
 		ada_output_string(output, " ");

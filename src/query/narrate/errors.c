@@ -7,6 +7,7 @@
 #include "query/narrate/parts.h"
 #include "query/session/source.h"
 #include "query/session/windows.h"
+#include "query/values/arguments.h"
 #include "trigger/prototypes.h"
 
 #define TOLD 3
@@ -169,12 +170,16 @@ static int compare_failing(const void *left, const void *right)
 
 static void failing_tell(struct ada_story *story, const struct failing *failing)
 {
-	char name[ADA_WORDS_NAME], errors[ADA_WORDS], returns[ADA_WORDS], value[32];
+	char name[ADA_WORDS_NAME], errors[ADA_WORDS], returns[ADA_WORDS], value[64];
+	struct atf_detail record;
+	const char *error = ada_thread_detail(failing->thread, failing->position, &record) ? NULL : ada_captured_errno(&record);
 
 	if (failing->kind == RESULT_POINTER && !failing->value)
 		snprintf(value, sizeof value, "NULL");
 	else
 		snprintf(value, sizeof value, "%lld", (long long)failing->value);
+	if (error)
+		snprintf(value + strlen(value), sizeof value - strlen(value), " (%s)", error);
 	ada_words_source(story, failing->thread->process, failing->id, name);
 	if (failing->returns == 1)
 		ada_narrate_say(story, "error-return", "On thread %u %s returned %s; no other return of it in this window has detail.",

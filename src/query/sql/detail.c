@@ -30,6 +30,7 @@ enum {
 	DETAIL_SEQ,
 	ARGS,
 	CAPTURED,
+	ERRNO,
 	NATIVE
 };
 
@@ -231,6 +232,7 @@ static void detail_column(struct ada_sql_cursor *base, sqlite3_context *context,
 		break;
 	case ARGS: put_arguments(cursor, context); break;
 	case CAPTURED: put_captured(record, context); break;
+	case ERRNO: sqlite3_result_text(context, ada_captured_errno(record), -1, SQLITE_STATIC); break;
 	default: put_function(cursor, context, column); break;
 	}
 }

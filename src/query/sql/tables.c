@@ -119,6 +119,7 @@ static const struct ada_sql_column detail[] = {
 	{ "detail_seq", "INTEGER", "as in events", true, ADA_SQL_PLAIN },
 	{ "args", "TEXT", "arguments, or the result, as their types say; null: not known", true, ADA_SQL_PLAIN },
 	{ "captured", "TEXT", "what arguments pointed at, as in dump's JSON; null: nothing was captured", true, ADA_SQL_PLAIN },
+	{ "errno", "TEXT", "name of errno beside a result that says so; null: not captured", true, ADA_SQL_PLAIN },
 	NATIVE("rdi", "by the machine's name, of calls; null: the record has none"),
 	NATIVE("rsi", "of calls"),
 	NATIVE("rdx", "of calls and returns"),

@@ -151,6 +151,22 @@ static char *bare_name(struct ada_module *module, uint64_t function_id)
 	return copy;
 }
 
+/* "-1 ENOENT", "NULL ENOENT" */
+static int add_errno(struct ada_arguments *arguments, const struct atf_detail *record)
+{
+	const char *name = ada_captured_errno(record);
+	struct ada_argument *result = arguments->items.items;
+	char *text;
+
+	if (!name || arguments->items.count != 1)
+		return 0;
+	if (asprintf(&text, "%s %s", result->text, name) < 0)
+		return -ENOMEM;
+	free(result->text);
+	result->text = text;
+	return 0;
+}
+
 int ada_arguments_decode(struct ada_arguments *arguments, const struct ada_thread *thread, const struct atf_detail *record)
 {
 	struct ada_captured captured = { thread->process, record, record->event_type == ATF_DETAIL_RETURN };
@@ -170,6 +186,8 @@ int ada_arguments_decode(struct ada_arguments *arguments, const struct ada_threa
 		result = by_debug(arguments, &captured, function);
 	else if (prototype)
 		result = by_prototype(arguments, &captured, prototype);
+	if (!result && captured.is_return)
+		result = add_errno(arguments, record);
 	if (!result && arguments->known) {
 		arguments->function = bare_name(module, record->function_id);
 		if (!arguments->function)

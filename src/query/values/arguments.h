@@ -50,7 +50,9 @@ void ada_arguments_free(struct ada_arguments *arguments);
 /* Whether that register, x[number], was dropped (--redact). */
 #define ADA_REDACTED "(redacted)"
 bool ada_captured_redacted(const struct atf_detail *record, int number);
-/* What the record's arguments pointed at, as a JSON array of {argument, address, bytes, text, cut, unreadable}; malloc'ed, NULL: nothing was
+/* The name of errno beside a result that says so, "ENOENT"; NULL: it wasn't captured, or has no name. */
+const char *ada_captured_errno(const struct atf_detail *record);
+/* What the record's arguments pointed at (argument 7: errno), as a JSON array of {argument, address, bytes, text, cut, unreadable}; malloc'ed, NULL: nothing was
  * captured, or no memory. */
 char *ada_captured_json(const struct atf_detail *record);
 #endif

@@ -15,6 +15,8 @@ static const uint8_t *kept_at(const struct atf_detail *record, uint64_t address,
 	uint32_t at = 0;
 
 	while (atf_detail_captured(record, &at, &kept)) {
+		if (kept.argument == ATF_CAPTURED_ERRNO)
+			continue;
 		*bytes = kept.length + (kept.flags == ATF_CAPTURED_STRING);
 		if (address - kept.address < *bytes) {
 			*bytes -= address - kept.address;
@@ -113,6 +115,21 @@ bool ada_captured_value(const struct ada_captured *captured, const struct ada_de
 	return true;
 }
 
+const char *ada_captured_errno(const struct atf_detail *record)
+{
+	struct atf_captured kept;
+	uint32_t at = 0;
+	int number;
+
+	while (atf_detail_captured(record, &at, &kept)) {
+		if (kept.argument != ATF_CAPTURED_ERRNO || kept.length != sizeof number)
+			continue;
+		memcpy(&number, kept.bytes, sizeof number);
+		return number > 0 ? strerrorname_np(number) : NULL;
+	}
+	return NULL;
+}
+
 static void put_hex(FILE *stream, const uint8_t *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -142,7 +159,11 @@ char *ada_captured_json(const struct atf_detail *record)
 		char copy[ATF_DETAIL_CAPTURE_BYTES + 1] = "";
 
 		memcpy(copy, kept.bytes, kept.length);
-		text = kept.flags & ATF_CAPTURED_STRING || is_text(copy, kept.length) ? ada_output_prepare(ADA_FORMAT_JSON, copy) : NULL;
+		if (kept.argument == ATF_CAPTURED_ERRNO)
+			snprintf(copy, sizeof copy, "%s", ada_captured_errno(record) ? ada_captured_errno(record) : "");
+		text = kept.flags & ATF_CAPTURED_STRING || kept.argument == ATF_CAPTURED_ERRNO || is_text(copy, kept.length) ?
+			       ada_output_prepare(ADA_FORMAT_JSON, copy) :
+			       NULL;
 		fprintf(stream, "%s{\"argument\": %u, \"address\": \"0x%llx\", \"bytes\": \"", ftell(stream) ? ", " : "[", kept.argument,
 			(unsigned long long)kept.address);
 		put_hex(stream, kept.bytes, kept.length);

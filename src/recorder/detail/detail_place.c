@@ -209,7 +209,7 @@ static uint64_t counter_at(const struct detail_walk *walk, uint32_t at)
 	return __atomic_load_n(&((const struct ada_detail *)(walk->chunk + at))->counter, __ATOMIC_RELAXED);
 }
 
-/* The record at `at` is none of an event: it belongs to the last call with its counter. */
+/* The record at `at` is none of an event: it belongs to the last event with its counter. */
 static void captured_attach(struct detail_walk *walk, uint32_t at)
 {
 	uint64_t counter = counter_at(walk, at);
@@ -254,7 +254,7 @@ const struct ada_detail *ada_detail_record(const struct detail_walk *walk, uint6
 	at = walk->at[slot] * ADA_DETAIL_UNIT;
 	record = (const struct ada_detail *)(walk->chunk + at);
 	*view = view_at(walk, at);
-	if (view->kind == ADA_EVENT_CALL && walk->captured[slot]) {
+	if (view->kind && walk->captured[slot]) {
 		struct ada_detail_view captured = view_at(walk, walk->captured[slot] * ADA_DETAIL_UNIT);
 
 		if (captured.kind == ADA_DETAIL_CAPTURED) {

@@ -156,7 +156,10 @@ static void masks_add(struct ada_policy *policy, const struct ada_policy_module 
 	for (size_t i = 0; module->base && i < module->image->captured.count; i++) {
 		const struct ada_policy_captured *captured = &module->image->captured.items[i];
 
-		policy->objects.items[module->base + captured->function] |= ADA_POLICY_CAPTURE;
+		policy->objects.items[module->base + captured->function] |= ADA_POLICY_CAPTURE |
+									    (ada_capture_has_errno(&policy->sets[captured->set]) ?
+										     ADA_POLICY_RETURN :
+										     0);
 		policy->captured.items[module->base + captured->function] = captured->set;
 	}
 	for (size_t i = 0; module->base && i < module->image->matches.count; i++) {
