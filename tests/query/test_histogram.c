@@ -72,6 +72,19 @@ static void test_within_one_percent(void **state)
 	check(values, COUNT);
 }
 
+static void test_ranks(void **state)
+{
+	struct ada_histogram histogram = {};
+
+	for (uint64_t i = 1; i <= 100; i++)
+		assert_int_equal(ada_histogram_add(&histogram, i * 10), 0);
+	assert_int_equal(ada_histogram_rank(&histogram, 5), 1); /* the smallest rank there is */
+	assert_in_range(ada_histogram_rank(&histogram, 500), 490, 510);
+	assert_in_range(ada_histogram_rank(&histogram, 990), 980, 1000);
+	assert_int_equal(ada_histogram_rank(&histogram, 5000), 1000);
+	ada_histogram_free(&histogram);
+}
+
 static void test_extremes(void **state)
 {
 	check((uint64_t[]){ UINT64_MAX }, 1);
@@ -122,8 +135,12 @@ static void test_merge_equals_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small_values_are_exact), cmocka_unit_test(test_within_one_percent), cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_bounds_of_buckets),      cmocka_unit_test(test_merge_equals_one),
+		cmocka_unit_test(test_small_values_are_exact),
+		cmocka_unit_test(test_within_one_percent),
+		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_ranks),
+		cmocka_unit_test(test_bounds_of_buckets),
+		cmocka_unit_test(test_merge_equals_one),
 	};
 
 	return cmocka_run_group_tests_name("histogram", tests, NULL, NULL);

@@ -146,6 +146,8 @@ def test_threads_and_windows_and_details(ada, session, tui):
     marks = json.loads(ada("windows", "--format=json", path).stdout)["rows"][0]["marks"]
     mark = next(mark for mark in marks if "indexSeq" in mark)
     with tui("story", columns=200) as terminal:
+        terminal.type("2")
+        terminal.until(lambda text: "P99" in text and body(text))        # all is counted
         terminal.type("4")
         terminal.until(lambda text: body(text)[:1] == windows[:1] and windows)
         terminal.type("\n")
@@ -156,6 +158,14 @@ def test_threads_and_windows_and_details(ada, session, tui):
         terminal.type("d")
         text = terminal.until("A call")
         assert f"> {name}" in text and "index_seq 0" in text and "took " in text
+        terminal.type("q")
+        terminal.until(lambda text: "A call" not in text)
+        ended = next(call for call in calls_of(ada, path, 0) if call["duration_ns"] is not None)
+        row = next(row for row in ada.rows("report", path) if row["function"] == ended["function"])
+        terminal.type(f"g/{ended['function']}\nd")
+        text = terminal.until("A call")
+        assert f"of {row['calls']} calls; longer than" in text
+        assert all(word in text for word in ("usual        p50 ", ", p90 ", ", p99 ", ", longest "))
         terminal.type("q)")
         terminal.until(lambda text: "A call" not in text)
         for _ in range(10):

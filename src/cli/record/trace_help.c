@@ -1,11 +1,10 @@
 /* The help of `ada trace`, which has more options than a screen has lines: those that most recordings want have their line, of the others
  * the names are told. `ada help trace` has a line for each. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "cli/ground/options.h"
 #include "cli/record/trace_options.h"
-
-#define OPTIONS_MAX 96
 
 static const char *const common[] = { "budget",	 "capture", "detail", "exclude",       "functions",    "index-buffer",
 				      "modules", "on-full", "output", "post-roll-sec", "pre-roll-sec", "trigger" };
@@ -54,12 +53,17 @@ char *ada_trace_help_filter(int key, const char *text, void *input)
 
 const struct argp *ada_trace_argp(void)
 {
-	static struct argp_option shown[OPTIONS_MAX];
+	static struct argp_option *shown; /* for as long as the process lives, as argp wants it */
 	static struct argp abridged;
 	size_t count = 0;
 
-	if (ada_options_whole_help)
+	while (!ends(&ada_trace_argp_whole.options[count]))
+		count++;
+	if (!shown)
+		shown = calloc(count + 1, sizeof *shown);
+	if (ada_options_whole_help || !shown)
 		return &ada_trace_argp_whole;
+	count = 0;
 	abridged = ada_trace_argp_whole;
 	for (const struct argp_option *option = ada_trace_argp_whole.options; !ends(option); option++) {
 		if (!option->name)

@@ -68,6 +68,28 @@ static void put_cause(struct ada_output *output, const struct ada_session *sessi
 	ada_cause_reader_close(reader);
 }
 
+/* The duration beside those of all calls of the function; what counts them may not have ended. */
+static void put_usual(struct ada_tui *tui, struct ada_output *output, uint64_t key, uint64_t duration_ns)
+{
+	char p50[ADA_UNITS_TEXT], p90[ADA_UNITS_TEXT], p99[ADA_UNITS_TEXT], max[ADA_UNITS_TEXT];
+	const struct ada_function_stats *function = NULL;
+	bool counted = atomic_load(&tui->sums.counted) == 2;
+
+	if (counted)
+		function = ada_stats_of(&tui->sums.stats, key);
+	if (function && function->durations.count) {
+		const struct ada_histogram *all = &function->durations;
+
+		ada_output_format(output, "usual        p50 %s, p90 %s, p99 %s, longest %s, of %llu calls; longer than %.1f %% of them\n",
+				  ada_format_duration(ada_histogram_percentile(all, 500), p50),
+				  ada_format_duration(ada_histogram_percentile(all, 900), p90),
+				  ada_format_duration(ada_histogram_percentile(all, 990), p99), ada_format_duration(all->max, max),
+				  (unsigned long long)function->calls, ada_histogram_rank(all, duration_ns) / 10.0);
+	} else if (!counted) {
+		ada_output_string(output, "usual        is still being counted\n");
+	}
+}
+
 static void put_all(struct ada_tui *tui, struct ada_output *output, const struct ada_thread *thread, uint64_t position)
 {
 	struct ada_options options = {};
@@ -81,11 +103,14 @@ static void put_all(struct ada_tui *tui, struct ada_output *output, const struct
 	if (found == ADA_WALK_ENDS)
 		put_event(&dump, &names, thread, end);
 	ada_output_string(output, "\n");
-	if (found == ADA_WALK_ENDS)
+	if (found == ADA_WALK_ENDS) {
 		ada_output_format(output, "took         %s\n", ada_format_duration(duration_ns, duration));
-	else
+		put_usual(tui, output, ada_process_function_key(thread->process, atf_thread_get(thread->events, position)->function_id),
+			  duration_ns);
+	} else {
 		ada_output_format(output, "took         %s\n",
 				  found == ADA_WALK_GOES_ON ? "it goes on where the recording ends" : "not known");
+	}
 	ada_output_format(output, "thread       %u, index_seq %llu, depth %u\n", thread->number, (unsigned long long)position,
 			  atf_thread_get(thread->events, position)->call_depth);
 	put_path(output, thread, position);

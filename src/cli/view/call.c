@@ -3,24 +3,6 @@
 #include "cli/view/names.h"
 #include "query/sums/stats.h"
 
-/* Share of the calls, in tenths of a percent, that took no longer. */
-static uint64_t rank_of(const struct ada_histogram *histogram, uint64_t duration_ns)
-{
-	unsigned int low = ada_first_not(permille, 0, 1000,
-					 permille == 0 || ada_histogram_percentile(histogram, (unsigned int)permille) <= duration_ns);
-
-	return low;
-}
-
-static const struct ada_function_stats *find_stats(const struct ada_view *view, uint64_t key)
-{
-	size_t number = ada_first_not(i, 0, view->stats.functions.count, view->stats.functions.items[i]->key < key);
-
-	return number < view->stats.functions.count && view->stats.functions.items[number]->key == key ?
-		       view->stats.functions.items[number] :
-		       NULL;
-}
-
 static void put_usual(struct ada_output *output, const struct ada_function_stats *function, const struct ada_zoom_open *call)
 {
 	const struct ada_histogram *durations = &function->durations;
@@ -35,7 +17,7 @@ static void put_usual(struct ada_output *output, const struct ada_function_stats
 		ada_view_put(output, "max_ns", durations->max);
 	}
 	if (durations->count && call->end_ns != UINT64_MAX)
-		ada_view_put(output, "rank", rank_of(durations, call->end_ns - call->start_ns));
+		ada_view_put(output, "rank", ada_histogram_rank(durations, call->end_ns - call->start_ns));
 	ada_output_string(output, "}");
 }
 
@@ -91,7 +73,8 @@ static void put_call(struct ada_question *question, const struct ada_zoom_thread
 	struct ada_output *output = question->output;
 	const struct ada_zoom_open *call = &path->items[path->count - 1];
 	const struct ada_function_stats *function = atomic_load(&view->counted) ?
-							    find_stats(view, ada_process_function_key(thread->process, call->function_id)) :
+							    ada_stats_of(&view->stats,
+									 ada_process_function_key(thread->process, call->function_id)) :
 							    NULL;
 
 	ada_output_string(output, "{\"function\": ");

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 
 static_assert(1 << ADA_HISTOGRAM_BITS == ADA_HISTOGRAM_BUCKETS, "buckets");
 static_assert(ADA_HISTOGRAM_OCTAVES == 64 - ADA_HISTOGRAM_BITS + 1, "octaves");
@@ -116,4 +117,10 @@ void ada_histogram_free(struct ada_histogram *histogram)
 	for (unsigned int number = 0; number < ADA_HISTOGRAM_OCTAVES; number++)
 		free(histogram->many[number]);
 	*histogram = (struct ada_histogram){};
+}
+
+unsigned int ada_histogram_rank(const struct ada_histogram *histogram, uint64_t value)
+{
+	return (unsigned int)ada_first_not(permille, 0, 1000,
+					   permille == 0 || ada_histogram_percentile(histogram, (unsigned int)permille) <= value);
 }

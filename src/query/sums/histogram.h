@@ -69,5 +69,6 @@ static inline uint64_t ada_histogram_bucket(const struct ada_histogram *histogra
 
 int ada_histogram_merge(struct ada_histogram *into, const struct ada_histogram *from);
 uint64_t ada_histogram_percentile(const struct ada_histogram *histogram, unsigned int permille); /* count > 0 */
+unsigned int ada_histogram_rank(const struct ada_histogram *histogram, uint64_t value); /* permille that are no larger; count > 0 */
 void ada_histogram_free(struct ada_histogram *histogram);
 #endif

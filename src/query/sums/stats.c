@@ -362,3 +362,11 @@ void ada_stats_free(struct ada_stats *stats)
 	ada_array_free(&stats->functions);
 	*stats = (struct ada_stats){};
 }
+
+const struct ada_function_stats *ada_stats_of(const struct ada_stats *stats, uint64_t key)
+{
+	for (size_t i = 0; i < stats->functions.count; i++)
+		if (stats->functions.items[i]->key == key)
+			return stats->functions.items[i];
+	return NULL;
+}

@@ -45,5 +45,6 @@ int ada_stats_compute(struct ada_stats *stats, const struct ada_selection *selec
 /* Threads of more events than `piece_events` in pieces of so many: for tests. */
 int ada_stats_compute_pieces(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers, uint64_t piece_events,
 			     struct ada_error *error);
+const struct ada_function_stats *ada_stats_of(const struct ada_stats *stats, uint64_t key); /* NULL: it has no call */
 void ada_stats_free(struct ada_stats *stats);
 #endif
