@@ -241,6 +241,54 @@ def test_a_live_session(ada, tmp_path, busy):
 
 
 @pytest.mark.traces
+def test_a_recorder_that_does_not_answer_holds_no_key(ada, tmp_path, busy):
+    """It is stopped: keys are heard, what it was asked is told once it answers, and nobody says that it is gone."""
+    live = Live(ada, tmp_path / "out", [busy])
+    try:
+        live.tell("work 50\n")
+        with Terminal(ada.path, "top", live.session, columns=150) as terminal:
+            terminal.until("live at")
+            os.kill(live.process.pid, signal.SIGSTOP)
+            terminal.until("its recorder doesn't answer")
+            terminal.type("m")
+            terminal.until("the mark may come later")
+            terminal.type("s")
+            assert "recorder is gone" not in terminal.until("sorted by calls")
+            terminal.type("alatency=worker>5ms\n")
+            terminal.until("hasn't answered what it was asked before")
+            terminal.press("Escape")
+            terminal.until(lambda text: "add a rule: " not in text)
+            os.kill(live.process.pid, signal.SIGCONT)
+            terminal.until("marked in 1 process")
+            terminal.until(lambda text: "doesn't answer" not in text)
+            assert live.request("status")["metrics"]["marked_events_detected"] >= 1
+            os.kill(live.process.pid, signal.SIGSTOP)
+            terminal.type("m")
+            terminal.until("the mark may come later")
+            terminal.type("q")
+            assert terminal.ended() == 0
+    finally:
+        os.kill(live.process.pid, signal.SIGCONT)
+        live.close()
+
+
+@pytest.mark.traces
+def test_it_is_told_what_share_was_counted(ada, tmp_path, busy):
+    """Of a program that makes more events than are counted a second."""
+    live = Live(ada, tmp_path / "out", [busy], "--pack=always")
+    try:
+        with Terminal(ada.path, "top", live.session, columns=150) as terminal:
+            terminal.until("live at")
+
+            def shares(text):
+                live.tell("work 300000\n")
+                return re.search(r"before it \(\d+ % of 1(\.00)? s\)", text)
+            terminal.until(shares)
+    finally:
+        live.close()
+
+
+@pytest.mark.traces
 def test_a_recorder_that_dies_and_a_session_that_is_recovered(ada, tmp_path, busy):
     """Recorder, keeper and program are killed together; `ada recover` finishes the session while it is looked at."""
     live = Live(ada, tmp_path / "out", [busy])

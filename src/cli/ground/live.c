@@ -17,9 +17,9 @@
 #include "recorder/control/control.h"
 #include "recorder/process/server.h"
 
-#define CONNECT_SECONDS 10
-#define MARK_SECONDS 10
-#define RULE_SECONDS 60 /* patching functions late stops a large program for a while */
+#define CONNECT_MS 10000
+#define MARK_MS 10000
+#define RULE_MS 60000 /* patching functions late stops a large program for a while */
 #define ANSWER_BYTES_MAX (64u << 20)
 
 int ada_is_directory(const char *argument)
@@ -203,9 +203,9 @@ static int connect_in(const struct ada_live *live, int directory, int fd)
 	return is_users(live, fd) ? 0 : -EBADMSG;
 }
 
-static int connect_to(const struct ada_live *live, unsigned int seconds, int *result, struct ada_error *error)
+static int connect_to(const struct ada_live *live, unsigned int ms, int *result, struct ada_error *error)
 {
-	struct timeval timeout = { .tv_sec = seconds };
+	struct timeval timeout = { .tv_sec = (time_t)ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000 };
 	int directory = -1, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int status;
 
@@ -243,7 +243,7 @@ pid_t ada_live_recorder(const struct ada_live *live)
 	socklen_t length = sizeof peer;
 	int fd = -1;
 
-	if (!*live->control || connect_to(live, CONNECT_SECONDS, &fd, NULL))
+	if (!*live->control || connect_to(live, CONNECT_MS, &fd, NULL))
 		return 0;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
 		peer.pid = 0;
@@ -253,7 +253,7 @@ pid_t ada_live_recorder(const struct ada_live *live)
 
 bool ada_live_is_dead(const struct ada_live *live)
 {
-	int fd = -1, status = *live->control ? connect_to(live, CONNECT_SECONDS, &fd, NULL) : 0;
+	int fd = -1, status = *live->control ? connect_to(live, CONNECT_MS, &fd, NULL) : 0;
 
 	if (fd >= 0)
 		close(fd);
@@ -292,10 +292,10 @@ static int read_line(int fd, const struct ada_live *live, char **text, struct ad
 	}
 }
 
-int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int seconds, json_object **answer, struct ada_error *error)
+int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int ms, json_object **answer, struct ada_error *error)
 {
 	char *text = NULL;
-	int fd = -1, status = connect_to(live, seconds, &fd, error);
+	int fd = -1, status = connect_to(live, ms, &fd, error);
 
 	if (!status) {
 		const char *line = json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN);
@@ -328,7 +328,7 @@ int ada_live_mark(const struct ada_live *live, const char *label, uint64_t *proc
 
 	if (label)
 		json_object_object_add(request, "label", json_object_new_string(label));
-	status = ada_live_ask(live, request, MARK_SECONDS, &answer, error);
+	status = ada_live_ask(live, request, MARK_MS, &answer, error);
 	if (status)
 		return status;
 	*processes = ada_json_u64(answer, "processes", 0);
@@ -342,7 +342,7 @@ int ada_live_add_rule(const struct ada_live *live, const char *text, struct ada_
 	int status;
 
 	json_object_object_add(request, "rule", json_object_new_string(text));
-	status = ada_live_ask(live, request, RULE_SECONDS, &answer, error);
+	status = ada_live_ask(live, request, RULE_MS, &answer, error);
 	if (status)
 		return status;
 	rule->id = ada_json_u64(answer, "id", 0);

@@ -21,8 +21,8 @@ int ada_live_locate(struct ada_live *live, const char *given, struct ada_error *
 pid_t ada_live_recorder(const struct ada_live *live); /* who answers at its socket; 0: nobody, or who may not be asked */
 bool ada_live_is_dead(const struct ada_live *live);   /* it names a socket, and nobody listens there */
 /* Sends the request and puts it. The caller puts *answer, which says "ok": a refusal by the recorder is an error here. -ESRCH: the
- * session has ended. seconds: how long to wait for the answer, 0: as long as it takes. */
-int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int seconds, json_object **answer, struct ada_error *error);
+ * session has ended. ms: how long to wait for the answer, 0: as long as it takes. */
+int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int ms, json_object **answer, struct ada_error *error);
 json_object *ada_live_request(const char *name);
 
 /* Marks this moment; `label` may be NULL. *processes: in how many. */

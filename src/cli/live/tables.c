@@ -49,14 +49,15 @@ static void find_out(const struct ada_watch *watch, struct said *said)
 
 void ada_tables_head(const struct ada_watch *watch, struct ada_output *output)
 {
-	char span[ADA_UNITS_TEXT], whole[ADA_UNITS_TEXT];
+	char span[ADA_UNITS_TEXT], whole[ADA_UNITS_TEXT], share[ADA_WATCH_SHARE];
 	const struct ada_scene *scene = &watch->scene;
 	struct said said;
 
 	find_out(watch, &said);
 	ada_output_text(output, scene->session->path);
-	ada_output_format(output, ": %s of %s: %s events/s, %s lost", ada_format_duration(scene->end_ns - scene->from_ns, span),
-			  ada_format_duration(scene->end_ns - scene->session->start_ns, whole), said.rate, said.lost);
+	ada_output_format(output, ": %s%s of %s: %s events/s, %s lost", ada_format_duration(scene->end_ns - scene->from_ns, span),
+			  ada_watch_share(watch, share), ada_format_duration(scene->end_ns - scene->session->start_ns, whole), said.rate,
+			  said.lost);
 	if (said.pool_percent >= 0)
 		ada_output_format(output, "; %.0f %% of the detail's pool is held", said.pool_percent);
 	if (said.has_disk)

@@ -14,7 +14,7 @@
 #include "cli/screen/screen.h"
 #include "query/session/clock_view.h"
 
-#define ANSWER_SECONDS 10
+#define ANSWER_MS 10000
 #define SECOND_MS 1000
 #define ROWS_SHOWN 20
 
@@ -103,7 +103,7 @@ static const struct ada_usage usage = {
 int ada_cmd_top(int argc, char **argv)
 {
 	struct ada_options options = { .sort = "self", .limit = ROWS_SHOWN };
-	struct ada_watch watch = { .options = &options, .answer_seconds = ANSWER_SECONDS, .span_ns = ADA_SCENE_SPAN_NS };
+	struct ada_watch watch = { .options = &options, .answer_ms = ANSWER_MS, .span_ns = ADA_SCENE_SPAN_NS };
 	char path[PATH_MAX];
 	enum ada_board_sort sort;
 	struct ada_error error = {};

@@ -1,5 +1,7 @@
 #include "cli/live/watch.h"
 #include <errno.h>
+#include <stdio.h>
+#include "base/units.h"
 #include "query/session/clock_view.h"
 
 #define LOOK_CPU_NS 10000000
@@ -13,11 +15,16 @@ static int ask(struct ada_watch *watch, struct ada_error *error)
 	struct ada_live live;
 	int result = ada_live_find(&live, watch->options->session, &reason);
 
-	json_object_put(watch->status);
-	watch->status = NULL;
+	json_object *status = NULL;
+
 	if (!result)
-		result = ada_live_ask(&live, ada_live_request("status"), watch->answer_seconds, &watch->status, &reason);
-	if (!result || result == -ESRCH || (result == -ETIMEDOUT && watch->session))
+		result = ada_live_ask(&live, ada_live_request("status"), watch->answer_ms, &status, &reason);
+	watch->silent = result == -ETIMEDOUT && watch->session;
+	if (watch->silent) /* what it said before still holds as far as anyone knows */
+		return 0;
+	json_object_put(watch->status);
+	watch->status = status;
+	if (!result || result == -ESRCH)
 		return 0;
 	return ada_error_set(error, -result, "%s", reason.text);
 }
@@ -95,6 +102,21 @@ int ada_watch_look(struct ada_watch *watch, uint64_t at_ns, struct ada_error *er
 	if (session && session != watch->session)
 		ada_session_close(session);
 	return result;
+}
+
+const char *ada_watch_share(const struct ada_watch *watch, char share[ADA_WATCH_SHARE])
+{
+	uint64_t span_ns = watch->scene.end_ns - watch->scene.from_ns;
+	uint64_t wanted_ns = watch->scene.end_ns - watch->session->start_ns < watch->span_ns ?
+				     watch->scene.end_ns - watch->session->start_ns :
+				     watch->span_ns;
+	char wanted[ADA_UNITS_TEXT];
+
+	*share = 0;
+	if (span_ns < wanted_ns)
+		snprintf(share, ADA_WATCH_SHARE, " (%.0f %% of %s)", 100 * (double)span_ns / (double)wanted_ns,
+			 ada_format_duration(wanted_ns, wanted));
+	return share;
 }
 
 void ada_watch_close(struct ada_watch *watch)

@@ -12,10 +12,11 @@
 
 struct ada_watch {
 	const struct ada_options *options; /* session, thread, clock */
-	unsigned int answer_seconds;	   /* how long the recorder may take to answer */
+	unsigned int answer_ms;		   /* how long the recorder may take to answer */
 	struct ada_session *session;	   /* NULL: no look has succeeded */
 	struct ada_scene scene;		   /* of `session` */
-	json_object *status;		   /* what the recorder says; NULL: it is over, or doesn't answer */
+	json_object *status;		   /* what the recorder said last; NULL: it is over */
+	bool silent;			   /* it didn't answer at the last look */
 	bool settled;			   /* the session's files are final, and were all there at the last look */
 	bool recorder_gone;		   /* it has ended without finishing the session */
 	uint64_t span_ns, live_span_ns;	   /* as wanted; as much of it as is counted while the session is being recorded */
@@ -23,5 +24,8 @@ struct ada_watch {
 
 /* at_ns: the moment; 0: the last one. 0 or -errno: then the scene is the one of before. */
 int ada_watch_look(struct ada_watch *watch, uint64_t at_ns, struct ada_error *error);
+/* What to say where less was counted than is wanted: " (12 % of 1 s)"; else "". */
+#define ADA_WATCH_SHARE 64
+const char *ada_watch_share(const struct ada_watch *watch, char share[ADA_WATCH_SHARE]);
 void ada_watch_close(struct ada_watch *watch);
 #endif

@@ -12,7 +12,7 @@
 #include "cli/ground/rows.h"
 #include "query/session/session.h"
 
-#define ASK_SECONDS 1 /* a recorder answers at once, or it is gone */
+#define ASK_MS 1000 /* a recorder answers at once, or it is gone */
 
 typedef ADA_ARRAY(char *) names;
 
@@ -130,7 +130,7 @@ static const char *state_of(const struct ada_session *session)
 		return "damaged";
 	if (ada_json_bool(session->document, "finalized", false))
 		return "finished";
-	if (ada_live_find(&live, session->path, &error) || ada_live_ask(&live, ada_live_request("status"), ASK_SECONDS, &answer, &error))
+	if (ada_live_find(&live, session->path, &error) || ada_live_ask(&live, ada_live_request("status"), ASK_MS, &answer, &error))
 		return "interrupted";
 	json_object_put(answer);
 	return "recording";

@@ -11,7 +11,7 @@
 #include "cli/record/commands.h"
 #include "query/session/json.h"
 
-#define ANSWER_SECONDS 10
+#define ANSWER_MS 10000
 #define SECOND_MS 1000
 #define PROVIDERS_SHOWN 8
 
@@ -212,7 +212,7 @@ int ada_cmd_status(int argc, char **argv)
 	ada_leftovers_notice(options.session ? options.session : ADA_LATEST);
 	status = ada_live_find(&live, options.session, &error);
 	for (bool first = true; !status; first = false) {
-		status = ada_live_ask(&live, ada_live_request("status"), ANSWER_SECONDS, &answer, &error);
+		status = ada_live_ask(&live, ada_live_request("status"), ANSWER_MS, &answer, &error);
 		if (status == -ESRCH && !first)
 			return 0;
 		if (status)

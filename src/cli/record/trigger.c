@@ -11,7 +11,7 @@
 #include "cli/record/trigger_test.h"
 #include "query/session/json.h"
 
-#define ANSWER_SECONDS 60 /* patching functions late stops a large program for a while */
+#define ANSWER_MS 60000 /* patching functions late stops a large program for a while */
 
 enum verb { ADD, REMOVE, LIST, TEST, NONE };
 
@@ -63,7 +63,7 @@ static int take_away(const struct ada_live *live, const char *number, struct ada
 		return ada_error_set(error, EINVAL, "'%s' is no rule's number: `ada trigger list` shows them", number);
 	request = ada_live_request("trigger-remove");
 	json_object_object_add(request, "id", json_object_new_uint64(id));
-	status = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
+	status = ada_live_ask(live, request, ANSWER_MS, &answer, error);
 	if (status)
 		return status;
 	printf("policy version %llu\n", (unsigned long long)ada_json_u64(answer, "policyVersion", 0));
@@ -82,7 +82,7 @@ static int list(const struct ada_live *live, enum ada_format format, struct ada_
 	static struct ada_output output;
 	struct ada_rows rows;
 	json_object *answer;
-	int status = ada_live_ask(live, ada_live_request("trigger-list"), ANSWER_SECONDS, &answer, error);
+	int status = ada_live_ask(live, ada_live_request("trigger-list"), ANSWER_MS, &answer, error);
 	const json_object *policy, *rules;
 
 	if (status)
