@@ -55,6 +55,7 @@ static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *l
 	link->culprit_start_ns = holds.longest.start_ns;
 	link->culprit_end_ns = holds.longest.end_ns;
 	link->culprit_first = holds.longest.first;
+	link->culprit_longer = holds.longest.partly;
 	link->culprit_open = holds.longest.last == UINT64_MAX;
 	link->culprit_last = link->culprit_open ? holds.longest.first : holds.longest.last;
 	return path_at(&link->culprit_path, link->culprit, link->culprit_first);

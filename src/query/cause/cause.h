@@ -57,6 +57,7 @@ struct ada_cause_link {
 	uint64_t culprit_start_ns, culprit_end_ns; /* held from, to; of a condition: the wait's start, and its end by the culprit */
 	uint64_t culprit_first, culprit_last;	   /* the events that show it */
 	bool culprit_open;			   /* still held where the recording ends */
+	bool culprit_longer;			   /* held from `culprit_start_ns` on at least: nobody read further back */
 	struct ada_stack culprit_path;		   /* the calls open when it took the object, or ended the wait */
 	uint64_t holders;			   /* threads that held the object meanwhile, one after another or together */
 	bool came_before;			   /* the culprit's signal came before the wait began: a lost wake-up */

@@ -16,11 +16,11 @@ struct holding {
 };
 
 /* The thread took the object at start_ns, by the CALL at `first`, and gave it back at the end at hand. */
-static void add_hold(struct holding *holding, uint64_t first, uint64_t start_ns)
+static void add_hold(struct holding *holding, uint64_t first, uint64_t start_ns, bool partly)
 {
 	const struct ada_question *question = holding->question;
 	uint64_t from_ns = start_ns > question->from_ns ? start_ns : question->from_ns;
-	struct ada_hold hold = { holding->back.thread, start_ns, holding->end_ns, first, holding->last, 0 };
+	struct ada_hold hold = { holding->back.thread, start_ns, holding->end_ns, first, holding->last, 0, partly };
 
 	if (start_ns > question->to_ns || hold.end_ns < question->from_ns)
 		return;
@@ -52,11 +52,11 @@ static bool take_object(struct holding *holding, const struct ada_operation *ope
 			return true;
 		holding->end_ns = holding->question->to_ns;
 		holding->last = UINT64_MAX;
-		add_hold(holding, operation->position, ns);
+		add_hold(holding, operation->position, ns, false);
 		return false;
 	}
 	if (!--holding->taken)
-		add_hold(holding, operation->position, ns == UINT64_MAX ? operation->ns : ns);
+		add_hold(holding, operation->position, ns == UINT64_MAX ? operation->ns : ns, false);
 	return true;
 }
 
@@ -106,22 +106,30 @@ static void look_back(struct holding *holding, uint64_t from_ns)
 	while (!holding->settled && ada_back_next(&holding->back, holding->taken ? 0 : from_ns, &operation))
 		holding->settled = !operation_count(holding, &operation) ||
 				   (operation.ns < holding->question->from_ns && !holding->taken && operation.does != ADA_DOES_TRY_LOCK);
+	/* What it gave back it held while none of its events, up to there, took it. */
+	if (holding->back.exhausted && holding->taken && !holding->settled)
+		add_hold(holding, holding->back.at, atf_thread_get(holding->back.thread->events, holding->back.at)->timestamp_ns, true);
 	holding->holds->exhausted |= holding->back.exhausted;
 	holding->settled |= holding->back.exhausted || !holding->back.at;
 }
 
 #define FIRST_REACH_NS 1000000
+#define HOLD_BUDGET (4u << 20) /* events, of a wait that ended: its holder is known also where they don't reach back to its beginning */
 
 int ada_cause_holds(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds)
 {
 	const struct ada_process *process = question->thread->process;
 	struct holding *all = calloc(process->thread_count + 1, sizeof *all);
-	uint64_t reach_ns = FIRST_REACH_NS;
+	uint64_t reach_ns = FIRST_REACH_NS, own = reader->budget / 8 * 3, kept; /* the rest: for what the holder did meanwhile */
 	size_t count = 0, settled = 0;
 
 	*holds = (struct ada_holds){};
 	if (!all)
 		return -ENOMEM;
+	if (!question->open && own > HOLD_BUDGET)
+		own = HOLD_BUDGET;
+	kept = reader->budget - own;
+	reader->budget = own;
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
 
@@ -140,6 +148,7 @@ int ada_cause_holds(struct ada_cause_reader *reader, const struct ada_question *
 		}
 		reach_ns *= 8;
 	}
+	reader->budget += kept;
 	free(all);
 	return 0;
 }

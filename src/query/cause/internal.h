@@ -92,6 +92,7 @@ struct ada_hold {
 	uint64_t start_ns, end_ns; /* as far as it lies before the end of the time asked for */
 	uint64_t first, last;	   /* the CALL that took it, and the one that gave it back (or UINT64_MAX: held on) */
 	uint64_t overlap_ns;
+	bool partly; /* it may have begun earlier: `first` is the first event that was read */
 };
 struct ada_holds {
 	struct ada_hold longest; /* thread NULL: nobody known */

@@ -72,7 +72,7 @@ static void put_holder(FILE *stream, const struct ada_cause_link *link)
 		fprintf(stream, " that %" PRIu64 " threads held in turn, longest thread %u for %s", link->holders, link->culprit->number,
 			text);
 	else
-		fprintf(stream, " that thread %u %s %s", link->culprit->number, held, text);
+		fprintf(stream, " that thread %u %s %s%s", link->culprit->number, held, link->culprit_longer ? "at least " : "", text);
 }
 
 static void put_lock(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open)
