@@ -1,5 +1,6 @@
 """Holds each sentence of a narrative against the events and files that it cites, computed anew from `ada dump` and the
 manifests."""
+import errno
 import json
 import re
 import shlex
@@ -424,11 +425,13 @@ class Story:
         assert number(text.split()[0]) == len(self.events(row)) or len(self.events(row)) == 64
 
     def check_error_return(self, row, text):
-        name, value, rest = re.match(r"On thread \d+ (\S+) returned (\S+); (.*)", text).groups()
+        name, value, error, rest = re.match(r"On thread \d+ (\S+) returned ([^ ;]+)(?: \((E\w+)\))?; (.*)", text).groups()
         errors, returns = ("1", "1") if rest == "no other return of it in this window has detail." else re.match(
             r"([\d,]+) of its ([\d,]+) returns with detail in this window (?:is|are) ", rest).groups()
         event, = self.events(row)
         assert (event["function"], event["kind"]) == (name, "return")
+        kept = [each for each in event["detail"].get("captured", []) if each["argument"] == 7]
+        assert [errno.errorcode[int.from_bytes(bytes.fromhex(each["bytes"]), "little")] for each in kept] == [error] * bool(error)
         register = int(event["detail"]["rax"], 16) & 0xffffffff
         assert value == "NULL" if not register else register - 2**32 == int(value)
         window = self.window(row)

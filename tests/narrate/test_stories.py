@@ -121,7 +121,7 @@ def test_errors_that_were_returned(ada, record):
     assert "error-return" in story.check()
     texts = told(story.of("error-return"))
     assert "On thread 0 check returned -7; 1 of its 100 returns with detail in this window is negative." in texts
-    assert "On thread 0 open returned -1; no other return of it in this window has detail." in texts
+    assert "On thread 0 open returned -1 (ENOENT); no other return of it in this window has detail." in texts
     trigger, = story.of("trigger")
     if "(" in trigger["text"]:      # the argument, where debug information says that it is a string
         assert 'path=' in trigger["text"] or "story.c" in trigger["text"]
