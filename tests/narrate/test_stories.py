@@ -1,4 +1,5 @@
 """Programs whose story is known (story.c): it is told, and each sentence is true by its own evidence."""
+import json
 import pathlib
 import re
 import subprocess
@@ -250,6 +251,11 @@ def test_a_recording_under_way(ada, program, tmp_path):
         process, = [row for row in rows if row["kind"] == "process"]
         assert process["text"].endswith("had not ended when this was last written.")
         assert [row for row in rows if row["kind"] == "unfinished"]
+        (pid,) = [manifest["pid"] for manifest in Session(tmp_path).manifests().values()]
+        task = pathlib.Path(f"/proc/{pid}/task")
+        names = {int(entry.name): (entry / "comm").read_text().rstrip("\n") for entry in task.iterdir()}
+        threads = json.loads(ada("info", "--format=json", live.session).stdout)["threads"]
+        assert len(threads) > 1 and {each["tid"]: each["name"] for each in threads} == names
         assert ada("mark", live.session, "look here").status == 0
         live.tell("x")
     finally:

@@ -399,6 +399,29 @@ void ada_process_free(struct ada_process *process)
 	free(process);
 }
 
+/* The manifest has the names of a process's threads from its end on: until then the system knows those that run. */
+static void name_live_threads(struct ada_process *process)
+{
+	struct ada_thread *threads = process->session->threads.items + process->first_thread;
+	char path[64];
+	size_t at = 0;
+	FILE *file;
+
+	while (at < process->thread_count && *threads[at].name)
+		at++;
+	if (at == process->thread_count || !ada_process_is_live(process))
+		return;
+	for (; at < process->thread_count; at++) {
+		snprintf(path, sizeof path, "/proc/%u/task/%u/comm", process->pid, threads[at].tid);
+		file = *threads[at].name ? NULL : fopen(path, "re");
+		if (!file)
+			continue;
+		if (fgets(threads[at].name, sizeof threads[at].name, file))
+			threads[at].name[strcspn(threads[at].name, "\n")] = 0;
+		fclose(file);
+	}
+}
+
 /* Reads the manifest before the files: where the process goes on, the files then have all that the manifest speaks of. */
 static int add_parts(struct ada_process *process)
 {
@@ -421,6 +444,8 @@ static int add_parts(struct ada_process *process)
 		result = add_module_files(process);
 	if (!result)
 		result = add_threads(process, &found, ahead);
+	if (!result)
+		name_live_threads(process);
 	ada_ahead_end(ahead);
 	ada_array_free(&found);
 	return result ? result : ada_windows_add(process);
