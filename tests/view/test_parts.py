@@ -192,7 +192,7 @@ def test_a_citation_is_clicked_and_the_call_is_told_whole(ada, browser, serve, s
 
 @pytest.mark.traces
 def test_it_is_told_where_waits_have_no_arrows(browser, serve, shop):
-    server = serve(shop(8))
+    server = serve(shop(60))        # each time the baker sleeps seven times, whatever else waits
     rows = server.ask("command", run="waits")["rows"]
     assert len(rows) == 400 < rows[0]["waits"]
     with opened_page(browser, server.url) as page:
