@@ -13,6 +13,9 @@
 	X("cnd_signal", ADA_FUNCTION_OBJECT)                                                                                               \
 	X("cnd_timedwait", ADA_FUNCTION_OBJECT_PAIR)                                                                                       \
 	X("cnd_wait", ADA_FUNCTION_OBJECT_PAIR)                                                                                            \
+	X("flockfile", ADA_FUNCTION_OBJECT)                                                                                                \
+	X("ftrylockfile", ADA_FUNCTION_OBJECT)                                                                                             \
+	X("funlockfile", ADA_FUNCTION_OBJECT)                                                                                              \
 	X("mtx_lock", ADA_FUNCTION_OBJECT)                                                                                                 \
 	X("mtx_timedlock", ADA_FUNCTION_OBJECT)                                                                                            \
 	X("mtx_trylock", ADA_FUNCTION_OBJECT)                                                                                              \

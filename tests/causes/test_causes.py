@@ -21,6 +21,7 @@ PROGRAMS = {
     "child": ("child", "waitpid", False, "run_child", "main > serve > run_child > waitpid"),
     "input": ("io", "read", True, "load", "main > serve > load > read"),
     "join": ("condition", "pthread_join", True, "toil", "toiler > toil > usleep"),
+    "stream": ("lock", "flockfile", True, "compact", "reporter > report > compact > usleep"),
     "disk": ("io", "read", True, "load", "main > serve > load > read"),
     "inversion": ("lock", "pthread_mutex_lock", True, "compact", "background > rebuild > compact"),
     # in the style of programs that nobody wrote for ada

@@ -20,7 +20,8 @@ static const char *sort_of(struct ada_story *story, const struct ada_cause_link 
 {
 	static const char *const sorts[][2] = { { "mutex", "mutex" },	 { "mtx_", "mutex" },	   { "rwlock", "readers-writer lock" },
 						{ "spin", "spin lock" }, { "sem_", "semaphore" },  { "cond", "condition" },
-						{ "cnd_", "condition" }, { "barrier", "barrier" }, { "syscall", "futex" } };
+						{ "cnd_", "condition" }, { "barrier", "barrier" }, { "lockfile", "stream" },
+						{ "syscall", "futex" } };
 	const struct ada_name *name = ada_name_list_get(&story->names, link->thread->process, link->wait_function_id);
 
 	if (link->kind == ADA_CAUSE_LOCK && name && strstr(name->mangled, "cond"))
