@@ -190,8 +190,9 @@ static int find_culprit(struct ada_cause_reader *reader, struct ada_cause_link *
 
 	if (link->kind == ADA_CAUSE_RUNQUEUE || link->kind == ADA_CAUSE_THROTTLED) /* it was free to go on: nobody held it up */
 		return 0;
-	if (does == ADA_DOES_ALLOCATE && link->kind != ADA_CAUSE_PREEMPTED && !waits_for_arena(reader, link, spending))
-		link->kind = ADA_CAUSE_UNKNOWN;
+	/* Nobody sees what the allocator waits for; that it was ready to run is known. */
+	if (does == ADA_DOES_ALLOCATE && !waits_for_arena(reader, link, spending))
+		link->kind = spending->allocating_ready_ns * 2 >= link->spent_ns ? ADA_CAUSE_PREEMPTED : ADA_CAUSE_UNKNOWN;
 	if (link->kind == ADA_CAUSE_CHILD)
 		find_child(reader, link);
 	if (does == ADA_DOES_JOIN)
@@ -273,9 +274,9 @@ static int fill_link(struct ada_cause_reader *reader, struct ada_cause_link *lin
 	if (most->does == ADA_DOES_FUTEX && ada_futex_is_condition(link->thread->process, &link->path))
 		link->kind = ADA_CAUSE_CONDITION;
 	link->gave_up = !link->wait_open && ada_cause_gave_up(link->thread, link->wait_position, most->does);
-	if (!result && link->kind == ADA_CAUSE_PREEMPTED)
-		return blame_preemptor(link, spending->preemptor);
-	return result ? result : find_culprit(reader, link, spending);
+	if (!result && link->kind != ADA_CAUSE_PREEMPTED)
+		result = find_culprit(reader, link, spending);
+	return !result && link->kind == ADA_CAUSE_PREEMPTED ? blame_preemptor(link, spending->preemptor) : result;
 }
 
 /* The time in which the culprit kept the link's thread waiting. */

@@ -141,9 +141,10 @@ struct ada_spending {
 	bool found, open;
 	struct ada_spent most;
 	uint64_t recorder_ns;
-	uint64_t allocating_ns;	    /* in all functions of the allocator */
-	uint64_t allocating_off_ns; /* of it off the CPU, and not ready to run */
-	uint32_t preemptor;	    /* the tid that had the CPU for most of the time in which the thread was preempted; 0: not known */
+	uint64_t allocating_ns;	      /* in all functions of the allocator */
+	uint64_t allocating_off_ns;   /* of it off the CPU, and not ready to run */
+	uint64_t allocating_ready_ns; /* there, ready to run and without a CPU */
+	uint32_t preemptor;	      /* the tid that had the CPU for most of the time in which the thread was preempted; 0: not known */
 };
 /* What is proven of a stretch of a thread's time by samples (sampled.c). */
 struct ada_sampled {

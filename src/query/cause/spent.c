@@ -157,8 +157,11 @@ static void add_off(struct adding *adding, const struct ada_off_cpu *spell, uint
 	like.does = ada_cause_does(adding->reader, adding->spending->thread->process, top->function_id);
 	if (like.does == ADA_DOES_ALLOCATE && !spell->preempted && from_ns < to_ns)
 		adding->spending->allocating_off_ns += to_ns - from_ns;
-	/* Nobody sees what the allocator waits for; that it was ready to run is known. */
-	if ((ada_does_wait(like.does) != ADA_CAUSE_UNKNOWN && !(like.does == ADA_DOES_ALLOCATE && spell->preempted)) || from_ns >= to_ns)
+	if (like.does == ADA_DOES_ALLOCATE && spell->preempted && from_ns < to_ns) {
+		adding->spending->allocating_ready_ns += to_ns - from_ns;
+		add_preemptor(adding, spell->other_tid, to_ns - from_ns);
+	}
+	if (ada_does_wait(like.does) != ADA_CAUSE_UNKNOWN || from_ns >= to_ns)
 		return;
 	like.off = true;
 	add_part(adding, &like, &piece, to_ns - from_ns);
