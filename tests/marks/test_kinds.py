@@ -1,10 +1,11 @@
 """Every kind of rule over a program of which it is known how many calls fit: matches and marks, as the manifest counts them."""
+import json
 import pathlib
 import subprocess
 
 import pytest
 
-from harness import check_recording
+from harness import Session, check_recording
 
 
 @pytest.fixture(scope="session")
@@ -144,6 +145,17 @@ def test_exceptions(ada, tmp_path, programs):
 def test_panics(ada, tmp_path, programs):
     found = record(ada, tmp_path, ["exception", "exception=std::*", "symbol=panics::checked"], [programs / "panics"])
     assert found == [(5, 5), (0, 0), (8, 8)]
+
+
+def test_a_panic_marks_before_it_is_told_of(ada, tmp_path, programs):
+    """The default hook writes the message and the backtrace, which may take longer than a post-roll."""
+    assert record(ada, tmp_path, ["exception"], [programs / "panics", "loud"]) == [(5, 5)]
+    session = Session(tmp_path).path
+    row, = json.loads(ada("query", "--format=json", session, "SELECT (SELECT min(index_seq) FROM marks) AS mark, min(index_seq) AS hook FROM events"
+                          " WHERE kind = 'call' AND function LIKE 'std%::panicking::default_hook'").stdout)["rows"]
+    asked = json.loads(ada("query", "--format=json", session, "SELECT index_seq FROM events WHERE kind = 'call' AND function LIKE"
+                           " '%panics::checked' ORDER BY index_seq").stdout)["rows"]
+    assert asked[3]["index_seq"] < row["mark"] < row["hook"] < asked[4]["index_seq"]
 
 
 def test_signals(ada, tmp_path, programs):
