@@ -147,7 +147,8 @@ int atf_index_verify(const char *path, atf_finding *found, void *context);
 
 /* --- thread: the segments index.atf, index.1.atf, ... of one thread as one sequence ------------------------------- */
 struct atf_thread;
-/* A later segment that can't be read cuts the thread there: what lies before it opens, and the message names it. A last segment without a
+/* Where the first segments have gone into totals, those that windows have kept come first, and a LOST record of 0 events stands where
+ * others have gone behind one of these. A later segment that can't be read cuts the thread there: what lies before it opens, and the message names it. A last segment without a
  * byte doesn't count: its writer has just made it. */
 int atf_thread_open(struct atf_thread **thread, const char *directory, struct atf_message *message);
 /* The same for less, where someone who should know says how many segments there are. Where that is wrong the function looks for
@@ -183,7 +184,7 @@ struct atf_books {
 	uint64_t captured;
 };
 #define ATF_BOOKS_UNKNOWN UINT64_MAX
-/* Reads the whole thread once; NULL: a thread without files. aged, lost: what the manifest counts (threads[].aged, threads[].lost). lost is ATF_BOOKS_UNKNOWN where no manifest says how many: then the LOST records tell. */
+/* Reads the thread once, without what windows have kept, which has aged; NULL: a thread without files. aged, lost: what the manifest counts (threads[].aged, threads[].lost). lost is ATF_BOOKS_UNKNOWN where no manifest says how many: then the LOST records tell. */
 void atf_thread_books(const struct atf_thread *thread, uint64_t aged, uint64_t lost, struct atf_books *books);
 
 /* --- merge: many threads in time order. Ties go to the lower thread number, so the order is always the same. ------ */

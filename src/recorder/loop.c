@@ -474,6 +474,8 @@ void ada_loop_end(struct ada_loop *loop)
 		if (!provider->ended)
 			ada_provider_finish(provider, reason, true);
 	ada_scribe_wait(recorder->scribe);
+	ada_aging_settle(recorder);
+	ada_scribe_wait(recorder->scribe);
 	ada_recording_clear(&loop->progress);
 	ada_heirs_name(recorder);
 	recorder->session.end_ns = ada_clock_boottime_ns();

@@ -107,7 +107,7 @@ static json_object *new_thread(json_object *threads, const struct ada_thread *th
 
 static void sum_losses(const struct ada_thread *thread, struct sums *sums)
 {
-	uint64_t position = 0, count;
+	uint64_t position = atf_thread_live(thread->events), count;
 	const struct ada_event *events;
 
 	while ((events = atf_thread_run(thread->events, position, &count))) {
@@ -243,7 +243,8 @@ static json_object *add_thread(struct draft *draft, json_object *threads, const 
 {
 	json_object *object = find_thread(threads, thread->number), *note = json_object_new_object();
 	const AtfTotalsHeader none = {}, *totals = thread->events ? atf_thread_totals(thread->events) : NULL;
-	struct sums sums = { .events = thread->count + (totals ? totals->event_count : 0) };
+	uint64_t live = thread->events ? atf_thread_live(thread->events) : 0;
+	struct sums sums = { .events = thread->count - live + (totals ? totals->event_count : 0) };
 	uint64_t known = ada_json_u64(object, "events", 0), lost = ada_json_u64(object, "lost", 0);
 
 	if (!object)

@@ -2,12 +2,15 @@
 import collections
 import json
 import os
+import pathlib
 import struct
+import time
 
 from harness import Session
 
 ENTRY = struct.Struct("<QQQQ")
 OPTIONS = ("--functions=counted_*", "--no-libcalls")
+BLOCK = 64 << 10                        # what a thread's next block takes at most, with the file system's rounding
 DEPTH = 9                               # of the program's calls at most, with the one that it is just at
 
 
@@ -62,3 +65,28 @@ def wait_for_counts(book, events):
 def own_counts(book):
     data = book.read_bytes()[:ENTRY.size * 64]
     return [calls + ends for _, calls, ends, _ in ENTRY.iter_unpack(data)]
+
+
+def own_calls(book):
+    """Calls that the program counted."""
+    data = book.read_bytes()
+    return sum(int.from_bytes(data[at + 8:at + 16], "little") for at in range(0, len(data), 32))
+
+
+def session_size(output):
+    """What the sessions take on the disk; files may go meanwhile."""
+    total = 0
+    for directory, _, names in os.walk(output):
+        for name in names:
+            try:
+                total += os.lstat(pathlib.Path(directory) / name).st_blocks * 512
+            except FileNotFoundError:
+                pass
+    return total
+
+
+def until(condition, seconds=60):
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit, "it doesn't come"
+        time.sleep(0.01)

@@ -2,7 +2,6 @@
 recorded, and nothing is lost: the books are exact, and sums by function are those of all calls, whoever looks, or is killed, meanwhile."""
 import json
 import os
-import pathlib
 import signal
 import subprocess
 import threading
@@ -10,25 +9,12 @@ import time
 
 import pytest
 
-from books import DEPTH, OPTIONS, books_of, check_books, own_books, own_counts, wait_for_counts
+from books import BLOCK, DEPTH, OPTIONS, books_of, check_books, own_calls, own_counts, session_size, until, wait_for_counts
 from harness import Session
 from live import Live
 
 MIB = 1 << 20
 LIMIT = 4 * MIB
-BLOCK = 64 << 10        # what a thread's next block takes at most, with the file system's rounding
-
-
-def size(output):
-    """What the sessions take on the disk; files may go meanwhile."""
-    total = 0
-    for directory, _, names in os.walk(output):
-        for name in names:
-            try:
-                total += os.lstat(pathlib.Path(directory) / name).st_blocks * 512
-            except FileNotFoundError:
-                pass
-    return total
 
 
 class Watch(threading.Thread):
@@ -48,7 +34,7 @@ class Watch(threading.Thread):
 
     def run(self):
         while not self.over:
-            self.largest = max(self.largest, size(self.output))
+            self.largest = max(self.largest, session_size(self.output))
             time.sleep(0.005)
 
 
@@ -60,17 +46,11 @@ def calls_of(ada, session, *words):
     return sum(row["calls"] for row in answer["rows"] if row["function"].startswith("counted_")), answer["completeness"]
 
 
-def own_calls(book):
-    """Calls that the program counted."""
-    data = book.read_bytes()
-    return sum(int.from_bytes(data[at + 8:at + 16], "little") for at in range(0, len(data), 32))
-
-
 def test_a_limit_is_kept(ada, record, tmp_path):
     output = tmp_path / "out"
     with Watch(output) as watch:
         _, book = record(4, 600000, 1, f"--disk-limit={LIMIT}", "--on-full=block", "--detail=off", output=output)
-    assert watch.largest <= LIMIT + 4 * BLOCK and size(output) <= LIMIT
+    assert watch.largest <= LIMIT + 4 * BLOCK and session_size(output) <= LIMIT
     lane, manifest = check_books(ada, output, book, aged=True)
     assert lane["lost"] == 0 and lane["aged"] > lane["event_count"] // 5
     calls, completeness = calls_of(ada, Session(output).path)
@@ -84,7 +64,7 @@ def test_threads_that_have_ended(ada, record, tmp_path):
     """Also their last segments go; what they added up to stays."""
     output = tmp_path / "out"
     _, book = record(2, 40000, 20, "--disk-limit=1M", "--on-full=block", "--detail=off", output=output)
-    assert size(output) <= MIB
+    assert session_size(output) <= MIB
     lane, manifest = check_books(ada, output, book, aged=True)
     gone = [thread for thread in manifest["threads"] if thread.get("aged", 0) == thread["events"] and thread["events"]]
     assert len(gone) > 4 and all(len(thread["segments"]) == 1 and not thread["segments"][0]["events"] for thread in gone)
@@ -121,13 +101,6 @@ def test_many_threads(ada, live, rounds):
     check_books(ada, one.output, book, slack=DEPTH, aged=True)
 
 
-def until(condition, seconds=60):
-    limit = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < limit, "it doesn't come"
-        time.sleep(0.01)
-
-
 def bound(one):
     return one.request("status")["bound"]
 
@@ -157,7 +130,7 @@ def test_who_reads_meanwhile(ada, live):
 def test_age(ada, live):
     """What is older goes, also of threads that have nothing more to write."""
     one, book = live("--max-age=2s", "--detail=off")
-    until(lambda: aged(one))
+    until(lambda: bound(one)["segments"] > 8)   # of four threads: each has let one go
     end(one)
     check_books(ada, one.output, book, slack=DEPTH, aged=True)
     result = ada("query", "--format=json", one.session, "SELECT MIN(timestamp_ns) AS first, MAX(timestamp_ns) AS last FROM events")

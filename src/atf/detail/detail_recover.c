@@ -251,6 +251,8 @@ static struct atf_index *open_index(const char *detail_path)
 		return NULL;
 	if (access(path, F_OK)) /* .atf -> .atp */
 		path[strlen(path) - 1] = 'p';
+	if (access(path, F_OK) && atf_lane_path(path, sizeof path, detail_path, "detail", "kept"))
+		path[strlen(path) - 1] = 'p';
 	atf_index_open(&index, path, NULL);
 	return index;
 }

@@ -235,7 +235,7 @@ bool atf_has_detail_file(const char *path)
 	char detail[PATH_MAX];
 	size_t length;
 
-	if (!atf_lane_path(detail, sizeof detail, path, "index", "detail"))
+	if (!atf_lane_path(detail, sizeof detail, path, "index", "detail") && !atf_lane_path(detail, sizeof detail, path, "kept", "detail"))
 		return false;
 	length = strlen(detail);
 	if (length > 4 && !strcmp(detail + length - 4, ".atp"))

@@ -1,5 +1,5 @@
 /* The books of a thread: how many calls and ends it made, and where they are. One pass over its files. */
-#include "atf/index/index.h"
+#include "atf/session/thread.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void count_event(struct atf_books *books, const struct ada_event *event)
 
 static void count_events(struct atf_books *books, const struct atf_thread *thread)
 {
-	uint64_t position = 0, run;
+	uint64_t position = atf_thread_live(thread), run;
 	const struct ada_event *events;
 
 	while ((events = atf_thread_run(thread, position, &run))) {
@@ -34,7 +34,7 @@ static void count_events(struct atf_books *books, const struct atf_thread *threa
 		atf_thread_release(thread, position, position + run);
 		position += run;
 	}
-	books->event_count = position;
+	books->event_count = position - atf_thread_live(thread);
 }
 
 void atf_thread_books(const struct atf_thread *thread, uint64_t aged, uint64_t lost, struct atf_books *books)

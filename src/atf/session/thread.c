@@ -17,6 +17,7 @@
 struct segment {
 	struct atf_index *index;
 	uint64_t start; /* position of its first event in the thread */
+	uint64_t begin; /* of the first event from which on none have gone until here */
 	struct atf_detail_file *detail;
 	int detail_status;  /* of opening it */
 	bool detail_wanted; /* it was tried */
@@ -24,6 +25,7 @@ struct segment {
 
 struct atf_thread {
 	uint32_t segment_count, first_segment;
+	uint64_t live;		 /* position of the first event of first_segment */
 	AtfTotalsHeader *totals; /* of the segments before the first one, and all that follows in the file */
 	uint64_t count;
 	char *directory;
@@ -50,6 +52,11 @@ int atf_index_path(char *path, size_t size, const char *directory, uint32_t segm
 int atf_packed_path(char *path, size_t size, const char *directory, uint32_t segment)
 {
 	return segment_path(path, size, directory, "index", segment, "atp");
+}
+
+int atf_kept_path(char *path, size_t size, const char *directory, uint32_t segment)
+{
+	return segment_path(path, size, directory, "kept", segment, "atp");
 }
 
 int atf_index_find(char *path, size_t size, const char *directory, uint32_t segment)
@@ -104,9 +111,31 @@ static int64_t number_of(const char *name)
 	return number < 0 ? segment_number(name, "atp") : number;
 }
 
-/* Counts the segments in the directory from number `first` on (UINT32_MAX: from the lowest on, which *lowest says): the highest number is
- * first + *count - 1, or a lower one is missing. Without readdir: its buffer of 32 KiB costs more than the few names that there are. */
-static int segments_find(const char *directory, uint32_t first, uint32_t *lowest, uint32_t *count, struct atf_message *message)
+/* What a directory holds. */
+struct listing {
+	uint32_t lowest, count;	  /* segments from a number on */
+	ADA_ARRAY(uint32_t) kept; /* numbers of those that windows have kept */
+};
+
+static void list_name(struct listing *listing, int fd, const char *name, uint32_t first)
+{
+	uint32_t number;
+	int end = 0;
+
+	if (is_segment(fd, name)) {
+		number = (uint32_t)number_of(name);
+		listing->count += number >= first || first == UINT32_MAX;
+		listing->lowest = number < listing->lowest ? number : listing->lowest;
+	} else if (!strcmp(name, "kept.atp")) {
+		ada_array_push(&listing->kept, 0);
+	} else if (sscanf(name, "kept.%u.atp%n", &number, &end) == 1 && end && !name[end] && number) {
+		ada_array_push(&listing->kept, number);
+	}
+}
+
+/* Counts the segments in the directory from number `first` on (UINT32_MAX: from the lowest on, which `lowest` says): the highest number is
+ * first + count - 1, or a lower one is missing. Without readdir: its buffer of 32 KiB costs more than the few names that there are. */
+static int segments_find(const char *directory, uint32_t first, struct listing *listing, struct atf_message *message)
 {
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
 	union {
@@ -115,20 +144,14 @@ static int segments_find(const char *directory, uint32_t first, uint32_t *lowest
 	} names;
 	ssize_t length;
 
-	*count = 0;
-	*lowest = UINT32_MAX;
+	*listing = (struct listing){ .lowest = UINT32_MAX };
 	if (fd < 0)
 		return atf_fail_of(message, directory, ATF_ERROR_SYSTEM, strerror(errno));
 	while ((length = getdents64(fd, &names, sizeof names)) > 0)
 		for (ssize_t at = 0; at < length;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(names.bytes + at);
 
-			if (is_segment(fd, entry->d_name)) {
-				uint32_t number = (uint32_t)number_of(entry->d_name);
-
-				*count += number >= first || first == UINT32_MAX;
-				*lowest = number < *lowest ? number : *lowest;
-			}
+			list_name(listing, fd, entry->d_name, first);
 			at += entry->d_reclen;
 		}
 	close(fd);
@@ -146,16 +169,73 @@ static bool is_unwritten(const char *path)
 /* Stands for each segment that has gone. */
 static struct atf_index gone = { .layout.completeness = ATF_COMPLETE };
 
+/* Stands for those that have gone behind one that was kept: a record that says so, for else what follows it would seem to follow at once. */
+static struct atf_index *hole_behind(const struct atf_index *kept)
+{
+	uint64_t count = atf_index_count(kept), run = 0;
+	struct atf_index *hole = calloc(1, sizeof *hole + sizeof(struct ada_event));
+
+	if (!hole)
+		return &gone;
+	hole->layout = (struct atf_layout){ .header = kept->layout.header, .count = 1, .completeness = ATF_COMPLETE };
+	*(struct ada_event *)hole->copy = (struct ada_event){ .timestamp_ns = atf_index_run(kept, count - 1, &run)->timestamp_ns,
+							      .thread_id = kept->layout.header.thread_id,
+							      .event_kind = ADA_EVENT_LOST,
+							      .detail_seq = ADA_NO_DETAIL };
+	hole->events = (const struct ada_event *)hole->copy;
+	return hole;
+}
+
+static void set_place(struct atf_thread *thread, uint32_t number, uint64_t begin)
+{
+	thread->segments[number].start = thread->count;
+	thread->segments[number].begin = begin;
+	thread->count += atf_index_count(thread->segments[number].index);
+}
+
+/* The segments before the first one, where nearly all have gone. */
+static void thread_open_kept(struct atf_thread *thread, const char *directory, const struct listing *listing)
+{
+	struct atf_index *before = &gone;
+	uint64_t begin = 0;
+	char path[PATH_MAX];
+
+	for (uint32_t i = 0; i < thread->first_segment; i++)
+		thread->segments[i].index = &gone;
+	for (size_t i = 0; listing && i < listing->kept.count; i++) {
+		uint32_t number = listing->kept.items[i];
+
+		/* One that can't be opened has gone since. */
+		if (number >= thread->first_segment || atf_kept_path(path, sizeof path, directory, number) ||
+		    atf_index_open(&thread->segments[number].index, path, NULL))
+			continue;
+		if (!atf_index_count(thread->segments[number].index)) {
+			atf_index_close(thread->segments[number].index);
+			thread->segments[number].index = &gone;
+		}
+	}
+	for (uint32_t i = 0; i < thread->first_segment; i++) {
+		if (thread->segments[i].index == &gone && before != &gone)
+			thread->segments[i].index = hole_behind(before);
+		before = thread->segments[i].index->packed ? thread->segments[i].index : &gone;
+		set_place(thread, i, begin);
+		begin = before == &gone ? thread->count : begin;
+	}
+	thread->live = thread->count;
+	thread->segment_count = 0;
+}
+
 static int thread_open_segments(struct atf_thread *thread, const char *directory, uint32_t count, struct atf_message *message)
 {
 	struct atf_message why_incomplete = { "" };
+	uint64_t begin = thread->first_segment ? thread->segments[thread->first_segment - 1].begin : 0;
 	char path[PATH_MAX];
 	uint32_t i;
 	int status;
 
-	for (i = 0; i < thread->first_segment; i++)
-		thread->segments[i].index = &gone;
-	for (; i < count; i++) {
+	if (thread->first_segment && !thread->segments[thread->first_segment - 1].index->packed)
+		begin = thread->live;
+	for (i = thread->first_segment; i < count; i++) {
 		struct segment *segment = &thread->segments[i];
 
 		if (atf_index_find(path, sizeof path, directory, i))
@@ -171,8 +251,7 @@ static int thread_open_segments(struct atf_thread *thread, const char *directory
 			return status;
 		if (message && message->text[0] && !why_incomplete.text[0])
 			why_incomplete = *message;
-		segment->start = thread->count;
-		thread->count += atf_index_count(segment->index);
+		set_place(thread, i, begin);
 		thread->segment_count = i + 1;
 	}
 	if (message)
@@ -180,9 +259,10 @@ static int thread_open_segments(struct atf_thread *thread, const char *directory
 	return 0;
 }
 
-/* The segments from `first` to `count`, in so far as they can be read. Takes the totals, also where it fails. */
+/* The segments from `first` to `count`, in so far as they can be read, and those that `listing` (NULL: nobody) knows to be kept. Takes the
+ * totals, also where it fails. */
 static int thread_open(struct atf_thread **thread_out, const char *directory, AtfTotalsHeader *totals, uint32_t first, uint32_t count,
-		       struct atf_message *message)
+		       const struct listing *listing, struct atf_message *message)
 {
 	struct atf_thread *thread = calloc(1, sizeof *thread + count * sizeof *thread->segments);
 	int status;
@@ -196,6 +276,7 @@ static int thread_open(struct atf_thread **thread_out, const char *directory, At
 	}
 	thread->totals = totals;
 	thread->first_segment = first;
+	thread_open_kept(thread, directory, listing);
 	status = thread_open_segments(thread, directory, count, message);
 	if (status) {
 		atf_thread_close(thread);
@@ -208,22 +289,24 @@ static int thread_open(struct atf_thread **thread_out, const char *directory, At
 /* *said: the first segment, as the totals have it; UINT32_MAX: they are damaged. */
 static int open_now(struct atf_thread **thread, const char *directory, uint32_t *said, struct atf_message *message)
 {
-	uint32_t first, lowest, count;
 	AtfTotalsHeader *totals;
+	struct listing listing;
+	uint32_t first;
 	int status;
 
 	*thread = NULL;
 	atf_say(message, "%s", "");
 	*said = first = atf_totals_read(&totals, directory) ? UINT32_MAX : totals ? totals->first_segment : 0;
-	status = segments_find(directory, first, &lowest, &count, message);
-	if (!status && !count)
+	status = segments_find(directory, first, &listing, message);
+	if (!status && !listing.count)
 		status = atf_fail_of(message, directory, ATF_ERROR_NOT_ATF, "holds no index.atf");
-	if (status) {
+	first = first == UINT32_MAX ? listing.lowest : first;
+	if (!status)
+		status = thread_open(thread, directory, totals, first, first + listing.count, &listing, message);
+	else
 		free(totals);
-		return status;
-	}
-	first = first == UINT32_MAX ? lowest : first;
-	return thread_open(thread, directory, totals, first, first + count, message);
+	ada_array_free(&listing.kept);
+	return status;
 }
 
 /* Whether segments have gone into totals since they said that `first` is the first one. */
@@ -262,7 +345,7 @@ int atf_thread_open_closed(struct atf_thread **thread, const char *directory, ui
 	if (status)
 		return atf_fail_of(message, directory, -status, "its totals are damaged");
 	first = totals ? totals->first_segment : 0;
-	status = thread_open(thread, directory, totals, first, first > border ? first : border, message);
+	status = thread_open(thread, directory, totals, first, first > border ? first : border, NULL, message);
 	if (!status && (*thread)->cut) {
 		atf_thread_close(*thread);
 		*thread = NULL;
@@ -279,7 +362,7 @@ int atf_thread_open_known(struct atf_thread **thread, const char *directory, uin
 	/* There is one more than expected: the caller's number is out of date. */
 	if (segments && !atf_index_find(path, sizeof path, directory, segments) && access(path, F_OK) &&
 	    !atf_totals_path(path, sizeof path, directory) && access(path, F_OK)) {
-		int status = thread_open(thread, directory, NULL, 0, segments, message);
+		int status = thread_open(thread, directory, NULL, 0, segments, NULL, message);
 
 		if (!status && !(*thread)->cut)
 			return 0;
@@ -296,7 +379,7 @@ void atf_thread_close(struct atf_thread *thread)
 
 	if (!thread)
 		return;
-	for (i = 0; i < thread->segment_count; i++) {
+	for (i = 0; i < thread->segment_count || i < thread->first_segment; i++) {
 		if (thread->segments[i].index != &gone)
 			atf_index_close(thread->segments[i].index);
 		atf_detail_close(thread->segments[i].detail);
@@ -314,6 +397,11 @@ const AtfTotalsHeader *atf_thread_totals(const struct atf_thread *thread)
 uint32_t atf_thread_first_segment(const struct atf_thread *thread)
 {
 	return thread->first_segment;
+}
+
+uint64_t atf_thread_live(const struct atf_thread *thread)
+{
+	return thread->live;
 }
 
 bool atf_thread_is_cut(const struct atf_thread *thread)
@@ -373,9 +461,18 @@ int atf_thread_open_calls(const struct atf_thread *thread, uint64_t position, st
 	int status = atf_index_open_calls(segment->index, position - segment->start, open);
 
 	*from = segment->start + open->first_seq;
-	for (size_t i = 0; i < open->frames.count; i++)
+	/* What lies before the segment here may have come long before it. */
+	for (size_t i = 0; i < open->frames.count; i++) {
 		open->frames.items[i].position += segment->start;
+		if ((int64_t)open->frames.items[i].position < (int64_t)segment->begin)
+			open->frames.items[i].position = UINT64_MAX;
+	}
 	return status;
+}
+
+uint64_t atf_thread_begin(const struct atf_thread *thread, uint64_t position)
+{
+	return thread->count ? thread->segments[segment_of(thread, position < thread->count ? position : thread->count - 1)].begin : 0;
 }
 
 /* A touched page brings others with it: 64 KiB around, or its whole folio, which may reach far back. A release of each piece alone would

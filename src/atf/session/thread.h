@@ -23,8 +23,14 @@ bool atf_totals_are_sound(const void *bytes, uint64_t size); /* sizes and checks
 void atf_totals_seal(AtfTotalsHeader *header, const void *body, uint64_t body_bytes);
 /* What the thread's segments before the first one that is there added up to: the whole file. NULL: there were none, or nobody knows. */
 const AtfTotalsHeader *atf_thread_totals(const struct atf_thread *thread);
-/* The number of the first segment that is there; those before it are empty ones here. */
+/* The number of the first segment that is there and not in totals. Those before it are empty ones here, but for those that were kept, and
+ * for one LOST record of 0 events behind each row of these, where others have gone. */
 uint32_t atf_thread_first_segment(const struct atf_thread *thread);
+/* The position of that segment's first event: what lies before it is in totals, too. */
+uint64_t atf_thread_live(const struct atf_thread *thread);
+/* From where on no event has gone up to this one. */
+uint64_t atf_thread_begin(const struct atf_thread *thread, uint64_t position);
+int atf_kept_path(char *path, size_t size, const char *directory, uint32_t segment); /* of a segment that was kept */
 
 #pragma GCC visibility pop
 #endif

@@ -9,11 +9,11 @@
 static void count_records(AtfTotalsHeader *header, const struct ada_thread *thread, uint64_t to)
 {
 	const AtfTotalsHeader *before = atf_thread_totals(thread->events);
-	const struct ada_event *first = atf_thread_get(thread->events, 0);
-	uint64_t run;
+	uint64_t live = atf_thread_live(thread->events), run;
+	const struct ada_event *first = atf_thread_get(thread->events, live);
 
 	*header = before ? *before : (AtfTotalsHeader){ .time_start_ns = first ? first->timestamp_ns : 0 };
-	for (uint64_t at = 0; at < to; at += run) {
+	for (uint64_t at = live; at < to; at += run) {
 		const struct ada_event *events = atf_thread_run(thread->events, at, &run);
 
 		for (uint64_t i = 0; i < run; i++) {
@@ -24,7 +24,7 @@ static void count_records(AtfTotalsHeader *header, const struct ada_thread *thre
 		}
 		atf_thread_release(thread->events, at, at + run);
 	}
-	header->event_count += to;
+	header->event_count += to - live;
 }
 
 /* All that the thread did before `to`, where the segment `border` begins. */
@@ -45,7 +45,7 @@ static int make_totals(const struct ada_thread *thread, uint32_t border, uint64_
 	header->first_segment = border;
 	result = ada_totals_take(&tally, true);
 	if (!result)
-		ada_tally_read(&tally, 0, to);
+		ada_tally_read(&tally, atf_thread_live(thread->events), to);
 	result = result ? result : tally.result;
 	if (!result)
 		result = ada_totals_make(&tally, header, bytes, size);
@@ -64,8 +64,8 @@ int ada_fold_thread(const struct ada_thread *thread, const char *directory, uint
 {
 	AtfTotalsHeader header;
 	char path[PATH_MAX];
+	uint64_t to = atf_thread_live(thread->events);
 	uint8_t *bytes;
-	uint64_t to = 0;
 	size_t size;
 	int status;
 

@@ -129,6 +129,10 @@ static void put_other(struct ada_output *output, const struct ada_event *event)
 
 	switch (event->event_kind) {
 	case ADA_EVENT_LOST:
+		if (!event->function_id) {
+			ada_output_string(output, "what came next has aged");
+			break;
+		}
 		ada_output_u64(output, event->function_id);
 		ada_output_string(output, " events lost");
 		break;

@@ -106,6 +106,7 @@ void ada_lookback_open(struct ada_lookback *back, const struct ada_thread *threa
 	*back = (struct ada_lookback){
 		.thread = thread, .at = position, .position = position, .limit = UINT32_MAX, .after_loss = is_after_loss(thread, position)
 	};
+	back->begin = thread->events ? atf_thread_begin(thread->events, position) : 0;
 	if (position < thread->count) {
 		const struct ada_event *event = atf_thread_get(thread->events, position);
 
@@ -131,7 +132,7 @@ static int look_forwards(struct ada_lookback *back)
 		back->complete = back->gave_up = true;
 		return 0;
 	}
-	while (from) {
+	while (from > back->begin) {
 		const struct ada_event *event = atf_thread_get(back->thread->events, from);
 
 		if (event->event_kind == ADA_EVENT_CALL && !event->call_depth)
@@ -192,10 +193,11 @@ static int read_back(struct ada_lookback *back, const struct ada_event *events, 
 
 static int look_back(struct ada_lookback *back, size_t wanted)
 {
+	uint64_t floor = back->floor > back->begin ? back->floor : back->begin;
 	int result = 0;
 
-	while (back->position > back->floor && back->limit + back->waits && back->frames.count < wanted && !back->complete && !result) {
-		uint64_t to = back->position, from = to - back->floor > BLOCK_EVENTS ? to - BLOCK_EVENTS : back->floor, count;
+	while (back->position > floor && back->limit + back->waits && back->frames.count < wanted && !back->complete && !result) {
+		uint64_t to = back->position, from = to - floor > BLOCK_EVENTS ? to - BLOCK_EVENTS : floor, count;
 		const struct ada_event *events = atf_thread_run(back->thread->events, from, &count);
 
 		while (from + count < to) { /* a segment ends between */

@@ -41,6 +41,7 @@ struct ada_lookback {
 	uint64_t function_id; /* of the end that waits for its call */
 	uint32_t limit;	      /* no call that deep is open any more */
 	uint64_t floor;	      /* no event before it is read; set it behind open. 0: as far as needed */
+	uint64_t begin;	      /* nor before this one: what comes before has gone (atf_thread_begin) */
 	bool waits, complete, after_loss;
 	bool gave_up;			    /* at the floor: there may be more calls than `frames` */
 	ADA_ARRAY(struct ada_frame) frames; /* innermost first */

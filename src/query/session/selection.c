@@ -239,11 +239,29 @@ bool ada_selection_has_aged(const struct ada_selection *selection, const struct 
 	return totals && selection->from_ns <= totals->time_start_ns && selection->to_ns > totals->time_end_ns;
 }
 
+/* Whether a window has kept all of this time. */
+static bool is_kept(const struct ada_process *process, uint64_t from_ns, uint64_t to_ns)
+{
+	bool keeps = false;
+
+	for (size_t i = 0; i < process->thread_count && !keeps; i++)
+		keeps = ada_json_length(ada_json_get(process->session->threads.items[process->first_thread + i].entry, "kept"));
+	for (size_t i = 0; i < process->window_count && keeps; i++) {
+		const struct ada_recorded_window *window = &process->session->windows.items[process->first_window + i];
+
+		if (!window->aged && window->marked_count && window->start_ns <= from_ns && to_ns - 1 <= window->end_ns)
+			return true;
+	}
+	return false;
+}
+
 /* Calls and ends of a thread that have gone, and some of which are of this time. */
 static uint64_t aged_of(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns)
 {
 	const AtfTotalsHeader *totals = thread->events ? atf_thread_totals(thread->events) : NULL;
 
+	if (totals && from_ns && is_kept(thread->process, from_ns, to_ns))
+		return 0;
 	return totals && from_ns <= totals->time_end_ns && to_ns > totals->time_start_ns ? totals->calls + totals->ends : 0;
 }
 

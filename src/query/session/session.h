@@ -35,6 +35,7 @@ struct ada_recorded_window {
 	uint32_t id;		   /* its position there, and window_id of the detail files */
 	uint64_t start_ns, end_ns; /* both inclusive; end UINT64_MAX: still open */
 	uint64_t event_count, marked_count;
+	bool aged; /* some of its records have gone */
 };
 
 struct ada_process {

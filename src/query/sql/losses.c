@@ -114,6 +114,10 @@ static int cursor_settle(struct losses_cursor *cursor, int result)
 {
 	const struct ada_event *event = cursor->scan.event;
 
+	while (result == SQLITE_OK && event && !event->function_id) { /* aged */
+		result = ada_sql_scan_next(&cursor->scan);
+		event = cursor->scan.event;
+	}
 	if (result != SQLITE_OK)
 		return result;
 	if (event) {

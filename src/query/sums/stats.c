@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/sysinfo.h>
+#include "atf/session/thread.h"
 #include "query/sums/tally.h"
 #include "query/sums/totals.h"
 
@@ -22,6 +23,7 @@ struct part { /* of a track: what one worker takes */
 struct track { /* a thread of the recording */
 	const struct ada_thread *thread;
 	uint64_t from, to; /* positions */
+	uint64_t live;	   /* of the first event that is not in totals */
 	uint64_t lost;
 	bool aged; /* what its segments that have gone added up to is asked for, too */
 	struct part *parts;
@@ -68,7 +70,7 @@ static void count_whole(struct worker *worker, struct track *track)
 	ada_tally_begin(&tally, track->from);
 	tally.to = track->to;
 	tally.shows_progress = worker->is_first;
-	if (!track->from && ada_totals_take(&tally, track->aged))
+	if (track->from == track->live && ada_totals_take(&tally, track->aged))
 		tally.result = -ENOMEM;
 	ada_tally_read(&tally, track->from, track->to);
 	ada_tally_finish(&tally);
@@ -113,7 +115,7 @@ static int start_track(struct worker *worker, struct track *track)
 	ada_tally_open(&track->tally, &track->counter, track->thread, &worker->job->work);
 	ada_tally_begin(&track->tally, track->from);
 	track->tally.to = track->to;
-	return track->from ? 0 : ada_totals_take(&track->tally, track->aged);
+	return track->from != track->live ? 0 : ada_totals_take(&track->tally, track->aged);
 }
 
 static void join_part(struct worker *worker, struct track *track, struct part *part)
@@ -205,6 +207,9 @@ static void add_track(struct job *job, const struct ada_selection *selection, co
 	pthread_mutex_init(&track->joining, NULL);
 	ada_selection_range(selection, thread, &track->from, &track->to);
 	track->aged = thread->events && ada_selection_has_aged(selection, thread);
+	track->live = thread->events ? atf_thread_live(thread->events) : 0;
+	if (track->aged) /* what windows have kept of what has gone is in totals, too */
+		track->from = track->live;
 	track->count = track->aged;
 	if (track->to > track->from)
 		track->count = (track->to - track->from - 1) / piece_events + 1;

@@ -22,6 +22,7 @@
 #include "query/sums/tally.h"
 #include <errno.h>
 #include <string.h>
+#include "atf/session/thread.h"
 #include "base/interrupt.h"
 #include "query/calls/stack.h"
 #include "query/sums/tally_internal.h"
@@ -75,7 +76,7 @@ void ada_tally_open(struct ada_tally *tally, struct ada_counter *counter, const 
 void ada_tally_begin(struct ada_tally *tally, uint64_t from)
 {
 	tally->from = from;
-	tally->rooted = !from;
+	tally->rooted = !from || (tally->thread->events && from == atf_thread_live(tally->thread->events));
 }
 
 void ada_tally_close(struct ada_tally *tally)

@@ -13,7 +13,7 @@ static int losses_find(struct ada_thread_losses *losses)
 		for (uint64_t i = 0; i < stretch.count; i++) {
 			uint64_t lost = stretch.events[i].function_id, position = stretch.position + i;
 
-			if (stretch.events[i].event_kind != ADA_EVENT_LOST)
+			if (stretch.events[i].event_kind != ADA_EVENT_LOST || !lost) /* 0: they have gone, and are in totals */
 				continue;
 			losses->count++;
 			losses->lost += lost;

@@ -61,7 +61,7 @@ static int is_segment(const struct dirent *entry)
 {
 	size_t length = strlen(entry->d_name);
 
-	return !strncmp(entry->d_name, "index.", 6) &&
+	return (!strncmp(entry->d_name, "index.", 6) || !strncmp(entry->d_name, "kept.", 5)) &&
 	       (!strcmp(entry->d_name + length - 4, ".atf") || !strcmp(entry->d_name + length - 4, ".atp"));
 }
 
@@ -69,7 +69,7 @@ static int is_segment(const struct dirent *entry)
 static void verify_segments(struct ada_verify *verify, const struct ada_thread *thread, const char *directory)
 {
 	const json_object *segments = ada_json_get(thread->entry, "segments");
-	size_t listed = ada_json_length(segments), there = 0;
+	size_t kept = ada_json_length(ada_json_get(thread->entry, "kept")), listed = ada_json_length(segments) + kept, there = 0;
 	struct dirent **entries = NULL;
 	char path[PATH_MAX];
 	int count = 0;
@@ -87,7 +87,7 @@ static void verify_segments(struct ada_verify *verify, const struct ada_thread *
 		ada_verify_found(verify, directory, "segments", false, "the manifest lists %zu, there are %zu", listed, there);
 	else
 		ada_verify_found(verify, directory, "segments", true, "%s", "");
-	for (size_t i = 0; i < listed && thread->events; i++) {
+	for (size_t i = 0; i < listed - kept && thread->events; i++) {
 		const struct atf_index *index = atf_thread_segment(thread->events, atf_thread_first_segment(thread->events) + (uint32_t)i);
 		uint64_t says = ada_json_u64(json_object_array_get_idx(segments, i), "events", 0);
 
@@ -220,7 +220,7 @@ int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread
 	ada_calls_open(&pass.calls, &(struct ada_calls_receiver){});
 	if (!result && thread->events)
 		result = ada_calls_resume(&pass.calls, totals);
-	for (uint64_t i = 0; i < thread->count && !result; i++)
+	for (uint64_t i = thread->events ? atf_thread_live(thread->events) : 0; i < thread->count && !result; i++)
 		result = pass_event(&pass, atf_thread_get(thread->events, i), i);
 	if (!result) {
 		/* A thread that can't be read has been named already. */

@@ -89,6 +89,7 @@ static int thread_open(struct ada_zoom_thread *zoomed, const struct ada_thread *
 
 	zoomed->thread = thread;
 	zoomed->first_segment = totals ? totals->first_segment : 0;
+	zoomed->live = thread->events ? atf_thread_live(thread->events) : 0;
 	zoomed->builder = calloc(1, sizeof *zoomed->builder);
 	if (!zoomed->builder)
 		return -ENOMEM;
@@ -125,7 +126,7 @@ static struct ada_zoom_thread *find_before(const struct ada_zoom *zoom, const st
 
 		if (before->builder && before->thread->number == now->thread->number &&
 		    !strcmp(before->thread->process->directory, now->thread->process->directory))
-			return before->first_segment == now->first_segment &&
+			return before->first_segment == now->first_segment && before->live == now->live &&
 					       (before->whole ? before->read == now->thread->count : before->read <= now->thread->count) ?
 				       before :
 				       NULL;

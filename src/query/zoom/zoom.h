@@ -86,6 +86,7 @@ struct ada_zoom_thread {
 	uint64_t read_ns; /* the last one's time */
 	bool whole;	  /* all, and what is open at the end has ended there */
 	uint32_t first_segment;
+	uint64_t live; /* position of its first event */
 	struct ada_zoom_level levels[ADA_ZOOM_LEVELS];
 	unsigned int level_count;
 	ADA_ARRAY(struct ada_zoom_cell) cells;

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "atf/pack/packed.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -20,19 +19,24 @@
 #define MEASURE_COST 20 /* at most a twentieth of the time goes into measuring */
 #define RETRY_NS 1000000000ull
 #define JOBS 16u
-#define TOGETHER 4u /* segments of a thread that go in one step, where they are the oldest */
+#define KEPT_PARTS 2u /* of the limit, one that windows may keep */
+
+typedef ADA_ARRAY(struct ada_bound_segment) segment_list;
 
 struct ada_bound {
 	struct ada_bound_options options;
 	char root[PATH_MAX];
 	/* Main thread's */
-	ADA_ARRAY(struct ada_bound_segment) segments; /* by end */
-	uint64_t share;				      /* bytes of a segment */
-	uint64_t gone;				      /* segments */
-	uint64_t retry_ns;			      /* when a job that failed may come again */
-	bool helpless;				      /* nothing can go */
-	bool busy;				      /* jobs are on their way, or what came of them isn't taken yet */
-	uint64_t leaving, listed;		      /* bytes of their segments, and of the others that are closed */
+	segment_list segments;	  /* by end */
+	uint64_t share;		  /* bytes of a segment */
+	uint64_t gone;		  /* segments */
+	uint64_t retry_ns;	  /* when a job that failed may come again */
+	bool helpless;		  /* nothing can go */
+	bool busy;		  /* jobs are on their way, or what came of them isn't taken yet */
+	uint64_t leaving, listed; /* bytes of their segments, and of the others that are closed */
+	segment_list kept;	  /* by end */
+	segment_list details;	  /* by end; of kept ones, too */
+	uint64_t kept_bytes, details_bytes;
 	size_t job_count, taken;
 	struct ada_bound_job jobs[JOBS]; /* the thread's while `given` */
 	/* What the lock guards */
@@ -65,44 +69,6 @@ static uint64_t measure(struct ada_bound *bound)
 	return ada_clock_boottime_ns() - start_ns;
 }
 
-/* A thread has a segment always: one without events, where all of its have gone. */
-static int make_empty(const struct ada_bound_job *job)
-{
-	struct atf_pack_writer *writer;
-	char path[PATH_MAX];
-	int status;
-
-	if (atf_packed_path(path, sizeof path, job->directory, job->border))
-		return -ENAMETOOLONG;
-	unlink(path); /* of a try that failed */
-	status = atf_pack_writer_open(&writer, path, job->tid, ATF_ARCH_X86_64);
-	status = status ? status : atf_pack_writer_close(writer, 0);
-	return status == -ATF_ERROR_SYSTEM ? -errno : status ? -ENOMEM : 0;
-}
-
-static void remove_files(const struct ada_bound_job *job)
-{
-	char path[PATH_MAX];
-
-	for (uint32_t i = job->segment.segment; i < job->border; i++) {
-		if (!atf_detail_path(path, sizeof path, job->directory, i))
-			unlink(path);
-		if (!atf_index_find(path, sizeof path, job->directory, i))
-			unlink(path);
-	}
-}
-
-static void job_do(const struct ada_bound *bound, struct ada_bound_job *job)
-{
-	job->status = job->last ? make_empty(job) : 0;
-	if (job->status)
-		ada_error_system(&job->error, -job->status, "%s", job->directory);
-	else
-		job->status = bound->options.fold(job->directory, job->border, &job->folded, &job->error);
-	if (!job->status)
-		remove_files(job);
-}
-
 static void wait_until(struct ada_bound *bound, uint64_t due_ns)
 {
 	uint64_t now = ada_clock_boottime_ns(), pause = due_ns > now ? due_ns - now : 0;
@@ -131,7 +97,7 @@ static void *bound_run(void *argument)
 		}
 		pthread_mutex_unlock(&bound->lock);
 		for (size_t i = 0; given && i < bound->job_count; i++)
-			job_do(bound, &bound->jobs[i]);
+			ada_bound_job_do(bound->options.fold, &bound->jobs[i]);
 		due_ns = measure(bound) * MEASURE_COST;
 		due_ns = ada_clock_boottime_ns() + (due_ns > MEASURE_NS ? due_ns : MEASURE_NS);
 		pthread_mutex_lock(&bound->lock);
@@ -184,22 +150,63 @@ void ada_bound_close(struct ada_bound *bound)
 	pthread_cond_destroy(&bound->done);
 	pthread_mutex_destroy(&bound->lock);
 	ada_array_free(&bound->segments);
+	ada_array_free(&bound->kept);
+	ada_array_free(&bound->details);
+	for (size_t i = 0; i < JOBS; i++)
+		ada_array_free(&bound->jobs[i].records);
 	free(bound);
 }
 
 /* Those of a thread stay in order, for their ends never fall. Without memory the segment stays on the disk. */
-void ada_bound_closed(struct ada_bound *bound, const struct ada_bound_segment *segment)
+static bool list_enter(segment_list *list, const struct ada_bound_segment *segment)
 {
 	size_t at;
 
-	if (!bound || ada_array_reserve(&bound->segments, 1))
+	if (ada_array_reserve(list, 1))
+		return false;
+	at = list->count++;
+	for (; at && list->items[at - 1].end_ns > segment->end_ns; at--)
+		list->items[at] = list->items[at - 1];
+	list->items[at] = *segment;
+	return true;
+}
+
+static struct ada_bound_segment *list_find(const segment_list *list, const struct ada_bound_segment *segment)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct ada_bound_segment *one = &list->items[i];
+
+		if (one->provider == segment->provider && one->thread == segment->thread && one->segment == segment->segment)
+			return one;
+	}
+	return NULL;
+}
+
+/* False: it isn't there. */
+static bool list_leave(segment_list *list, const struct ada_bound_segment *segment, uint64_t *bytes)
+{
+	struct ada_bound_segment *one = list_find(list, segment);
+
+	if (!one)
+		return false;
+	*bytes -= one->bytes;
+	list->count--;
+	memmove(one, one + 1, (size_t)(list->items + list->count - one) * sizeof *one);
+	return true;
+}
+
+void ada_bound_closed(struct ada_bound *bound, const struct ada_bound_segment *segment)
+{
+	if (!bound || !list_enter(&bound->segments, segment))
 		return;
-	at = bound->segments.count++;
-	for (; at && bound->segments.items[at - 1].end_ns > segment->end_ns; at--)
-		bound->segments.items[at] = bound->segments.items[at - 1];
-	bound->segments.items[at] = *segment;
 	bound->listed += segment->bytes;
 	bound->helpless = false;
+}
+
+void ada_bound_detailed(struct ada_bound *bound, const struct ada_bound_segment *segment)
+{
+	if (bound && bound->options.detail_limit && list_enter(&bound->details, segment))
+		bound->details_bytes += segment->bytes;
 }
 
 void ada_bound_share(struct ada_bound *bound, size_t threads)
@@ -263,28 +270,93 @@ const struct ada_bound_segment *ada_bound_next(const struct ada_bound *bound, ui
 /* The segment behind those that the job has. */
 static bool is_next(const struct ada_bound_segment *segment, const struct ada_bound_job *job)
 {
-	return segment->provider == job->segment.provider && segment->thread == job->segment.thread && segment->segment == job->border;
+	return segment->provider == job->segments[0].provider && segment->thread == job->segments[0].thread &&
+	       segment->segment == job->border;
 }
 
-const struct ada_bound_job *ada_bound_go(struct ada_bound *bound, const char *directory, uint32_t tid)
+static struct ada_bound_job *job_begin(struct ada_bound *bound, enum ada_bound_what what, const struct ada_bound_segment *segment,
+				       const char *directory)
+{
+	struct ada_bound_job *job = &bound->jobs[bound->job_count++];
+
+	*job = (struct ada_bound_job){ .what = what, .segments = { *segment }, .count = 1, .border = segment->segment };
+	memcpy(job->directory, directory, strlen(directory) + 1);
+	return job;
+}
+
+struct ada_bound_job *ada_bound_go(struct ada_bound *bound, const char *directory, uint32_t tid)
 {
 	struct ada_bound_segment *segments = bound->segments.items;
-	struct ada_bound_job *job = &bound->jobs[bound->job_count++];
+	struct ada_bound_job *job = job_begin(bound, ADA_BOUND_AGE, &segments[0], directory);
 	size_t count = 0;
 
-	*job = (struct ada_bound_job){ .segment = segments[0], .border = segments[0].segment, .tid = tid };
-	memcpy(job->directory, directory, strlen(directory) + 1);
-	for (; count < bound->segments.count && is_next(&segments[count], job) && count < TOGETHER; count++) {
+	job->tid = tid;
+	for (; count < bound->segments.count && is_next(&segments[count], job) && count < ADA_BOUND_TOGETHER; count++) {
 		if (count && !is_too_much(bound, bound->leaving))
 			break;
+		job->segments[count] = segments[count];
 		job->border++;
 		job->last = segments[count].last;
 		bound->leaving += segments[count].bytes;
 		bound->listed -= segments[count].bytes;
 	}
+	job->count = (uint32_t)count;
 	bound->segments.count -= count;
 	memmove(segments, segments + count, bound->segments.count * sizeof *segments);
 	return job;
+}
+
+const struct ada_bound_segment *ada_bound_kept_over(const struct ada_bound *bound)
+{
+	uint64_t limit = bound->options.disk_limit;
+	bool over = limit && (bound->kept_bytes > limit / KEPT_PARTS || (!bound->segments.count && is_too_much(bound, bound->leaving)));
+
+	return over && bound->kept.count && !bound->busy && bound->job_count < JOBS ? &bound->kept.items[0] : NULL;
+}
+
+void ada_bound_detail_wrote(struct ada_bound *bound, const struct ada_bound_segment *segment)
+{
+	struct ada_bound_segment *kept = bound ? list_find(&bound->kept, segment) : NULL;
+
+	ada_bound_wrote(bound, segment->bytes);
+	if (kept) {
+		kept->bytes += segment->bytes;
+		bound->kept_bytes += segment->bytes;
+	}
+}
+
+const struct ada_bound_segment *ada_bound_kept(const struct ada_bound *bound, size_t number)
+{
+	return number < bound->kept.count ? &bound->kept.items[number] : NULL;
+}
+
+uint64_t ada_bound_detail_bytes(const struct ada_bound *bound, size_t threads)
+{
+	uint64_t share = bound && bound->options.detail_limit ? bound->options.detail_limit / (PARTS * (threads ? threads : 1)) :
+								UINT64_MAX;
+
+	return share > SEGMENT_MIN ? share : SEGMENT_MIN;
+}
+
+const struct ada_bound_segment *ada_bound_detail_over(const struct ada_bound *bound, uint64_t open)
+{
+	uint64_t limit = bound->options.detail_limit;
+	bool over = limit && bound->details_bytes + open > limit - limit / SPARE;
+
+	return over && bound->details.count && !bound->busy && bound->job_count < JOBS ? &bound->details.items[0] : NULL;
+}
+
+bool ada_bound_drop(struct ada_bound *bound, enum ada_bound_what what, const struct ada_bound_segment *segment, const char *directory)
+{
+	const struct ada_bound_segment gone = *segment; /* which may be of the list */
+
+	if (bound->busy || bound->job_count == JOBS)
+		return false;
+	if (what == ADA_BOUND_DROP && list_leave(&bound->kept, &gone, &bound->kept_bytes))
+		bound->leaving += gone.bytes;
+	list_leave(&bound->details, &gone, &bound->details_bytes);
+	job_begin(bound, what, &gone, directory);
+	return true;
 }
 
 void ada_bound_send(struct ada_bound *bound)
@@ -298,16 +370,25 @@ void ada_bound_send(struct ada_bound *bound)
 	pthread_mutex_unlock(&bound->lock);
 }
 
-/* Its segments, of about the same size, are the first to go once more. */
+/* Its segments are the first to go once more. */
 static void come_again(struct ada_bound *bound, const struct ada_bound_job *job)
 {
-	struct ada_bound_segment again = job->segment;
-
 	bound->retry_ns = ada_clock_boottime_ns() + RETRY_NS;
-	for (; again.segment < job->border; again.segment++) {
-		again.last = job->last && again.segment + 1 == job->border;
-		ada_bound_closed(bound, &again);
+	for (uint32_t i = 0; i < job->count; i++)
+		ada_bound_closed(bound, &job->segments[i]);
+}
+
+static void take_done(struct ada_bound *bound, const struct ada_bound_job *job)
+{
+	for (uint32_t i = 0; i < job->count && job->what == ADA_BOUND_AGE; i++) {
+		bool kept = job->keeps[i] && list_enter(&bound->kept, &job->segments[i]);
+
+		bound->kept_bytes += kept ? job->segments[i].bytes : 0;
+		bound->gone += !kept;
+		if (!kept)
+			list_leave(&bound->details, &job->segments[i], &bound->details_bytes);
 	}
+	bound->gone += job->what == ADA_BOUND_DROP;
 }
 
 const struct ada_bound_job *ada_bound_done(struct ada_bound *bound)
@@ -323,6 +404,8 @@ const struct ada_bound_job *ada_bound_done(struct ada_bound *bound)
 	if (given)
 		return NULL;
 	if (bound->taken == bound->job_count) {
+		for (size_t i = 0; i < bound->job_count; i++)
+			ada_array_free(&bound->jobs[i].records);
 		bound->busy = false;
 		bound->taken = bound->job_count = bound->leaving = 0;
 		return NULL;
@@ -331,7 +414,7 @@ const struct ada_bound_job *ada_bound_done(struct ada_bound *bound)
 	if (job->status)
 		come_again(bound, job);
 	else
-		bound->gone += job->border - job->segment.segment;
+		take_done(bound, job);
 	return job;
 }
 
@@ -352,7 +435,7 @@ bool ada_bound_is_short(const struct ada_bound *bound)
 
 void ada_bound_looked(struct ada_bound *bound)
 {
-	bound->helpless = ada_bound_is_short(bound) && !bound->busy && !bound->segments.count;
+	bound->helpless = ada_bound_is_short(bound) && !bound->busy && !bound->segments.count && !bound->kept.count;
 }
 
 bool ada_bound_is_helpless(const struct ada_bound *bound)
@@ -375,7 +458,10 @@ struct ada_bound_state ada_bound_state(const struct ada_bound *bound)
 	if (!bound)
 		return (struct ada_bound_state){ 0 };
 	return (struct ada_bound_state){ .disk_limit = bound->options.disk_limit,
+					 .detail_limit = bound->options.detail_limit,
 					 .max_age_ns = bound->options.max_age_ns,
 					 .bytes = bytes_now(bound),
-					 .segments = bound->gone };
+					 .segments = bound->gone,
+					 .kept = bound->kept_bytes,
+					 .detail = bound->details_bytes };
 }

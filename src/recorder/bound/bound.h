@@ -1,9 +1,13 @@
-/* How much of a session may stay on the disk: --disk-limit, --max-age. The oldest segments go, once what they added up to is on the disk.
+/* How much of a session may stay on the disk: --disk-limit, --max-age, --detail-limit. The oldest segments go, once what they added up to is
+ * on the disk.
  *
  *   main thread                                    bound's own
  *   a segment is closed: listed, by its end        how large the session is, ten times a second
- *   the oldest one has to go    --------------->   its sums into THREAD/totals, on the disk; then its files go
+ *   the oldest one has to go    --------------->   its sums into THREAD/totals, on the disk; then its files go, or stay as kept.N.atp
  *   lane and manifest say so    <---------------   done
+ *
+ * A segment that a window wants is kept: it is in totals as any other, and counts there alone, but its events and their detail can be read
+ * still. Once what is kept is more than half of the limit, the oldest windows are given up, and what no other wants goes.
  *
  * What folds a segment into totals is handed over from above: the recorder reads no recording. All functions but those that say so are the
  * main thread's.
@@ -14,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/array.h"
 #include "base/error.h"
 
 struct ada_bound;
@@ -28,27 +33,45 @@ typedef int ada_fold(const char *directory, uint32_t border, struct ada_folded *
 struct ada_bound_options {
 	const char *session;	/* its directory */
 	uint64_t disk_limit;	/* bytes; 0: any */
+	uint64_t detail_limit;	/* bytes of detail files; 0: any */
 	uint64_t max_age_ns;	/* 0: any */
 	uint64_t segment_bytes; /* a file's, where the limit would allow more; 0: any */
 	ada_fold *fold;
 };
 
 struct ada_bound_segment {
-	uint64_t end_ns; /* of its last event */
-	uint64_t bytes;	 /* about */
+	uint64_t start_ns, end_ns; /* of its first and last event */
+	uint64_t bytes;		   /* about */
 	uint32_t provider, thread, segment;
 	bool last; /* of a thread that has ended: an empty segment takes its place */
 };
 
-struct ada_bound_job {			  /* segments on their way out, all of one thread */
-	struct ada_bound_segment segment; /* the first of them */
-	uint32_t border;		  /* the first that stays */
-	bool last;			  /* `border` is an empty one, to be made */
+#define ADA_BOUND_TOGETHER 4u /* segments of a thread that go in one step, where they are the oldest */
+
+enum ada_bound_what {
+	ADA_BOUND_AGE,	  /* segments go into totals */
+	ADA_BOUND_DROP,	  /* one that was kept goes */
+	ADA_BOUND_DETAIL, /* its detail alone goes */
+};
+
+struct ada_bound_records { /* of a window, that have gone */
+	uint32_t window;
+	uint64_t count;
+};
+
+struct ada_bound_job { /* segments on their way out, all of one thread, side by side */
+	enum ada_bound_what what;
+	struct ada_bound_segment segments[ADA_BOUND_TOGETHER];
+	bool keeps[ADA_BOUND_TOGETHER]; /* a window wants it; whoever gives the job says so */
+	uint32_t count;
+	uint32_t border; /* the first that stays */
+	bool last;	 /* `border` is an empty one, to be made */
 	uint32_t tid;
 	char directory[PATH_MAX]; /* the thread's */
 	/* What came of it */
 	int status;
 	struct ada_folded folded;
+	ADA_ARRAY(struct ada_bound_records) records;
 	struct ada_error error;
 };
 
@@ -64,7 +87,20 @@ uint64_t ada_bound_segment_ns(const struct ada_bound *bound);	 /* how long one l
 /* The oldest segment, where it has to go now; NULL: none has to, or enough are on their way. */
 const struct ada_bound_segment *ada_bound_next(const struct ada_bound *bound, uint64_t now_ns);
 /* That one goes, with ada_bound_send, and so do those behind it of the same thread that are the oldest. */
-const struct ada_bound_job *ada_bound_go(struct ada_bound *bound, const char *directory, uint32_t tid);
+struct ada_bound_job *ada_bound_go(struct ada_bound *bound, const char *directory, uint32_t tid);
+/* The oldest segment that is kept, where there is too much of these; NULL: there isn't. */
+const struct ada_bound_segment *ada_bound_kept_over(const struct ada_bound *bound);
+/* The nth that is kept; NULL: no more. */
+const struct ada_bound_segment *ada_bound_kept(const struct ada_bound *bound, size_t number);
+/* So many bytes more are in the detail file of a segment, which may be one that is kept. */
+void ada_bound_detail_wrote(struct ada_bound *bound, const struct ada_bound_segment *segment);
+/* Detail of a segment is whole, in a file of so many bytes. */
+void ada_bound_detailed(struct ada_bound *bound, const struct ada_bound_segment *segment);
+uint64_t ada_bound_detail_bytes(const struct ada_bound *bound, size_t threads); /* where a file of detail ends; UINT64_MAX: anywhere */
+/* The segment whose detail is the oldest, where there is too much of it, with `open` bytes in files that are being written. */
+const struct ada_bound_segment *ada_bound_detail_over(const struct ada_bound *bound, uint64_t open);
+/* A segment of one of these goes, with ada_bound_send. False: not now, enough is on its way. */
+bool ada_bound_drop(struct ada_bound *bound, enum ada_bound_what what, const struct ada_bound_segment *segment, const char *directory);
 void ada_bound_send(struct ada_bound *bound);
 /* What has gone, one after the other; NULL: no more, or not yet. What failed will go later. */
 const struct ada_bound_job *ada_bound_done(struct ada_bound *bound);
@@ -81,9 +117,14 @@ bool ada_bound_is_full(const struct ada_bound *bound, uint64_t coming);
 bool ada_bound_is_near(const struct ada_bound *bound); /* that may be so */
 
 struct ada_bound_state {
-	uint64_t disk_limit, max_age_ns; /* 0: any */
-	uint64_t bytes;			 /* of the session, as last measured */
-	uint64_t segments;		 /* that have gone */
+	uint64_t disk_limit, detail_limit, max_age_ns; /* 0: any */
+	uint64_t bytes;				       /* of the session, as last measured */
+	uint64_t segments;			       /* that have gone */
+	uint64_t kept;				       /* bytes of those that windows keep */
+	uint64_t detail;			       /* bytes of detail files that are whole */
 };
 struct ada_bound_state ada_bound_state(const struct ada_bound *bound);
+
+/* --- bound_files.c: the thread's ------------------------------------------------------------------------------------------ */
+void ada_bound_job_do(ada_fold *fold, struct ada_bound_job *job);
 #endif

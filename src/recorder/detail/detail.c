@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "recorder/bound/bound.h"
 #include "recorder/detail/detail_spool.h"
 #include "recorder/detail/detail_state.h"
 #include "recorder/index/sink.h"
@@ -290,7 +291,8 @@ static bool write_due(struct ada_details *details, uint64_t now_ns)
 	bool patient;
 	uint64_t until, drained, some;
 
-	if (ada_sink_troubled(details->options.lane.patient) || !due(details, now_ns, pressed))
+	if (ada_sink_troubled(details->options.lane.patient) || ada_bound_is_full(details->drain->options.bound, 0) ||
+	    !due(details, now_ns, pressed))
 		return false;
 	patient = details->patience++ < (pressed ? PATIENCE_PRESSED : PATIENCE);
 	if (patient && anyone_writes(details))

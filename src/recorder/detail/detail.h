@@ -36,6 +36,17 @@ bool ada_details_turn(struct ada_details *details, uint64_t now_ns);
 void ada_details_finish(struct ada_details *details, uint64_t end_ns, enum ada_window_short why);
 /* Segments of the thread before `border` go: its detail file of one of them is closed, and no detail of theirs is kept any more. */
 void ada_details_leave(struct ada_details *details, uint32_t thread, uint32_t border);
+/* --- detail_keep.c: windows in a session that is kept within bounds ---
+ * Whether a window wants what lies between the two times: its own, and around it a second or its rolls, whichever is more. One of whose
+ * records some have gone wants nothing any more. */
+bool ada_details_want(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns);
+/* The windows that do are given up: first what lies around them; the second time all of them. */
+void ada_details_give_up(struct ada_details *details, uint64_t from_ns, uint64_t to_ns);
+void ada_details_gone(struct ada_details *details, uint32_t thread, uint32_t window, uint64_t records);
+/* Closes the thread's detail file, where it is this segment's. */
+void ada_details_drop(struct ada_details *details, uint32_t thread, uint32_t segment);
+uint64_t ada_details_open_bytes(const struct ada_details *details, uint32_t thread,
+				uint32_t *segment); /* of the file being written; 0: none */
 /* What the user should know while the recording goes on: once, then NULL. */
 const char *ada_details_advice(struct ada_details *details);
 void ada_details_close(struct ada_details *details);

@@ -51,6 +51,8 @@ struct detail_thread {
 	uint32_t gone_why;
 	struct atf_detail_writer *writer; /* of `segment`; NULL: none is open */
 	uint32_t segment;
+	uint64_t told_bytes; /* of file_bytes: that the bound knows of */
+	uint64_t file_bytes; /* of its records, and what the tables will have for them */
 	bool in_window, touched;
 	uint32_t window;  /* id of the one begun last */
 	uint64_t last_ns; /* of its newest record */

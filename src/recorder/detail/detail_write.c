@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "base/directory.h"
 #include "base/file.h"
+#include "recorder/bound/bound.h"
 #include "recorder/detail/detail_state.h"
 #include "recorder/index/sink.h"
 
@@ -23,12 +24,43 @@ static int failed(struct ada_details *details, struct detail_thread *thread, uin
 				ada_directory_shown(details->drain->directory, shown), number);
 }
 
+/* The segment of the file, and so many bytes of it. */
+static struct ada_bound_segment segment_of(const struct ada_details *details, const struct detail_thread *thread, uint32_t number,
+					   uint64_t bytes)
+{
+	return (struct ada_bound_segment){ .start_ns = thread->last_ns,
+					   .end_ns = thread->last_ns,
+					   .bytes = bytes,
+					   .provider = details->drain->options.provider,
+					   .thread = number,
+					   .segment = thread->segment };
+}
+
+static void tell_written(const struct ada_details *details, struct detail_thread *thread, uint32_t number)
+{
+	const struct ada_bound_segment wrote = segment_of(details, thread, number, thread->file_bytes - thread->told_bytes);
+
+	if (wrote.bytes)
+		ada_bound_detail_wrote(details->drain->options.bound, &wrote);
+	thread->told_bytes = thread->file_bytes;
+}
+
+static void tell_closed(const struct ada_details *details, struct detail_thread *thread, uint32_t number)
+{
+	const struct ada_bound_segment closed = segment_of(details, thread, number, thread->file_bytes);
+
+	tell_written(details, thread, number);
+	ada_bound_detailed(details->drain->options.bound, &closed);
+}
+
 static int close_file(struct ada_details *details, struct detail_thread *thread, uint32_t number)
 {
 	int status = thread->writer ? atf_detail_writer_close(thread->writer) : 0;
 
 	if (status == -ATF_ERROR_SYSTEM && errno == EAGAIN)
 		return failed(details, thread, number, status);
+	if (thread->writer && !status)
+		tell_closed(details, thread, number);
 	thread->writer = NULL;
 	thread->in_window = false;
 	return status ? failed(details, thread, number, status) : 0;
@@ -61,6 +93,7 @@ static int open_file(struct ada_details *details, struct detail_thread *thread, 
 		return failed(details, thread, number, status);
 	}
 	thread->segment = segment;
+	thread->file_bytes = thread->told_bytes = 0;
 	ada_lane_has_detail(lane, details->drain->directory, segment);
 	return 0;
 }
@@ -146,14 +179,17 @@ static void finish_entry(const struct pass *pass)
 
 static int persist(struct pass *pass, const struct detail_place *place, struct atf_detail *record, uint64_t ns)
 {
+	const struct ada_lane *lane = &pass->details->drain->lanes.items[pass->number];
 	struct detail_thread *thread = pass->thread;
 	struct ada_window *window = pass->window;
 	int status = 0;
 
-	if (place->segment < pass->details->drain->lanes.items[pass->number].leaving)
-		return 0; /* --disk-limit: its index goes, or has gone */
+	if (place->segment < lane->leaving && !ada_lane_keeps(lane, place->segment)) {
+		window->aged = true; /* --disk-limit: its index goes, or has gone */
+		return 0;
+	}
 	record->timestamp_ns = ns < thread->last_ns ? thread->last_ns : ns;
-	record->thread_id = pass->details->drain->lanes.items[pass->number].thread_id;
+	record->thread_id = lane->thread_id;
 	if (!thread->writer || thread->segment != place->segment) {
 		finish_entry(pass);
 		status = open_file(pass->details, thread, pass->number, place->segment);
@@ -179,6 +215,8 @@ static int persist(struct pass *pass, const struct detail_place *place, struct a
 		return failed(pass->details, thread, pass->number, status);
 	thread->last_ns = record->timestamp_ns;
 	thread->touched = true;
+	thread->file_bytes += sizeof(DetailEventHeader) + sizeof(DetailFunctionPayload) + sizeof(uint64_t) + record->stack_size +
+			      record->captured_size + (record->flags & ATF_DETAIL_VECTORS ? sizeof record->vectors : 0);
 	thread->persisted++;
 	pass->details->persisted++;
 	window->event_count++;
@@ -301,6 +339,7 @@ static void write_thread(struct ada_details *details, uint32_t number, uint64_t 
 		if (!write_place(&pass, place))
 			break;
 	}
+	tell_written(details, thread, number);
 }
 
 /* Brings bounds and counts up to date; from now on readers find what was written. */
@@ -423,7 +462,15 @@ void ada_details_leave(struct ada_details *details, uint32_t number, uint32_t bo
 {
 	struct detail_thread *thread = number < details->threads.count ? &details->threads.items[number] : NULL;
 
-	if (thread && thread->writer && thread->segment < border)
+	if (thread && thread->writer && thread->segment < border && !ada_lane_keeps(&details->drain->lanes.items[number], thread->segment))
+		close_file(details, thread, number);
+}
+
+void ada_details_drop(struct ada_details *details, uint32_t number, uint32_t segment)
+{
+	struct detail_thread *thread = number < details->threads.count ? &details->threads.items[number] : NULL;
+
+	if (thread && thread->writer && thread->segment == segment)
 		close_file(details, thread, number);
 }
 

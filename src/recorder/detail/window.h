@@ -67,7 +67,10 @@ struct ada_window {
 	uint64_t marked_count;
 	ADA_ARRAY(struct ada_window_mark) marks;
 	uint64_t lost;	      /* events that the index lost, at most, once it is settled (ADA_SHORT_LOST) */
-	uint64_t event_count; /* records written, all threads; whoever writes sets it, and: */
+	bool bare;	      /* what lies around it is kept no more */
+	bool aged;	      /* some of it has gone: --disk-limit, --detail-limit */
+	uint64_t aged_count;  /* records that have */
+	uint64_t event_count; /* records written, all threads, and still there; whoever writes sets it, and: */
 	uint64_t written_ns;  /* records up to here are written: a post-roll whose end is known late takes nothing back */
 	/* The engine sets `closed`; whoever writes sets `frozen` (the first record is written) and `settled`, in order of start. A
 	 * settled window's bounds never change. A frozen and closed window isn't extended either: a new window begins right behind it. */

@@ -322,6 +322,26 @@ void ada_lane_aged(struct ada_lane *lane, const struct ada_lane_options *options
 		memmove(lane->stretches.items, lane->stretches.items + gone, lane->stretches.count * sizeof *lane->stretches.items);
 }
 
+bool ada_lane_keeps(const struct ada_lane *lane, uint32_t segment)
+{
+	for (size_t i = 0; i < lane->kept.count; i++)
+		if (lane->kept.items[i] == segment)
+			return true;
+	return false;
+}
+
+void ada_lane_keep(struct ada_lane *lane, uint32_t segment, bool keeps)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < lane->kept.count; i++)
+		if (lane->kept.items[i] != segment)
+			lane->kept.items[count++] = lane->kept.items[i];
+	lane->kept.count = count;
+	if (keeps)
+		ada_array_push(&lane->kept, segment);
+}
+
 void ada_lane_free(struct ada_lane *lane)
 {
 	if (lane->writer)
@@ -330,6 +350,7 @@ void ada_lane_free(struct ada_lane *lane)
 	ada_packed_lane_free(lane->packed);
 	lane->packed = NULL;
 	ada_array_free(&lane->segments);
+	ada_array_free(&lane->kept);
 	ada_array_free(&lane->raised);
 	ada_array_free(&lane->stretches);
 }

@@ -91,6 +91,7 @@ struct ada_lane {
 	ADA_ARRAY(uint64_t) segments;	 /* events of each */
 	uint64_t segment_ns;		 /* time of the first event of the last one */
 	uint32_t leaving, first_segment; /* the first segment that isn't on its way out; that has not gone into totals */
+	ADA_ARRAY(uint32_t) kept;	 /* those on their way out, or gone, that windows want */
 	uint64_t aged;			 /* calls and ends that have */
 	uint64_t events_seen;		 /* `events`, when it was last looked whether the thread has any */
 	uint32_t packed_segments;	 /* so many of the last ones are packed */
@@ -118,6 +119,9 @@ int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *option
 int ada_lane_roll(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error);
 /* Segments before `border` have gone into totals, which have so many calls and ends; with `empty` that one was made, and has no events. */
 void ada_lane_aged(struct ada_lane *lane, const struct ada_lane_options *options, uint32_t border, bool empty, uint64_t aged);
+/* Whether the segment is one that windows keep, of those before `leaving`. */
+bool ada_lane_keeps(const struct ada_lane *lane, uint32_t segment);
+void ada_lane_keep(struct ada_lane *lane, uint32_t segment, bool keeps);
 /* Where an event of the ring is in the files; false: not there. */
 bool ada_lane_place(const struct ada_lane *lane, uint64_t seq, uint32_t *segment, uint64_t *index_seq);
 /* Whether that segment is packed. */

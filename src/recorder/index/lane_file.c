@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "atf/index/index.h"
+#include "atf/session/thread.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "recorder/bound/bound.h"
@@ -165,7 +165,8 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 static void tell_closed(const struct ada_lane *lane, const struct ada_lane_options *options, bool last)
 {
 	uint32_t segment = (uint32_t)lane->segments.count - 1;
-	const struct ada_bound_segment closed = { .end_ns = lane->last_ns,
+	const struct ada_bound_segment closed = { .start_ns = lane->segment_ns,
+						  .end_ns = lane->last_ns,
 						  .bytes = lane->packed ? ada_packed_lane_bytes(lane->packed) : 0,
 						  .provider = options->provider,
 						  .thread = lane->id,
@@ -277,7 +278,8 @@ void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t 
 		lane->has_detail = true;
 		return;
 	}
-	if (ada_path(thread, "%s/thread_%u", directory, lane->id) || atf_index_find(path, sizeof path, thread, segment))
+	if (ada_path(thread, "%s/thread_%u", directory, lane->id) || atf_index_find(path, sizeof path, thread, segment) ||
+	    (access(path, F_OK) && atf_kept_path(path, sizeof path, thread, segment)))
 		return;
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)

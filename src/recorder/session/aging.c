@@ -8,6 +8,7 @@
 
 #define MANIFEST_NS 2000000000ull /* how often that of a process which has ended is written anew */
 #define FEW_EVENTS 4096u	  /* a segment with fewer isn't closed for want of others that could go, */
+#define SETTLES 64		  /* rounds in the end: each lets sixteen threads' oldest segments go */
 #define LONG_NS 10000000000ull	  /* unless it has lasted so long */
 
 static struct ada_lane *lane_of(const struct ada_provider *provider, const struct ada_bound_segment *segment)
@@ -15,42 +16,105 @@ static struct ada_lane *lane_of(const struct ada_provider *provider, const struc
 	return provider && segment->thread < provider->drain.lanes.count ? &provider->drain.lanes.items[segment->thread] : NULL;
 }
 
+static bool is_wanted(const struct ada_provider *provider, const struct ada_bound_segment *segment)
+{
+	return provider && provider->details && ada_details_want(provider->details, segment->start_ns, segment->end_ns);
+}
+
 /* The lane says so first: from here on no detail of these segments is written. */
 static bool let_go(struct ada_recorder *recorder, const struct ada_bound_segment *segment)
 {
 	struct ada_provider *provider = ada_provider_at(recorder, segment->provider);
 	struct ada_lane *lane = lane_of(provider, segment);
-	const struct ada_bound_job *job;
+	struct ada_bound_job *job;
 	char directory[PATH_MAX];
 
 	if (!lane || ada_path(directory, "%s/thread_%u", provider->drain.directory, segment->thread))
 		return false;
 	job = ada_bound_go(recorder->bound, directory, lane->thread_id);
+	for (uint32_t i = 0; i < job->count; i++) {
+		job->keeps[i] = is_wanted(provider, &job->segments[i]);
+		ada_lane_keep(lane, job->segments[i].segment, job->keeps[i]);
+	}
 	lane->leaving = job->border;
 	if (provider->details)
-		ada_details_leave(provider->details, job->segment.thread, job->border);
+		ada_details_leave(provider->details, job->segments[0].thread, job->border);
 	return true;
+}
+
+/* One that was kept, or its detail alone. */
+static bool drop(struct ada_recorder *recorder, enum ada_bound_what what, const struct ada_bound_segment *segment)
+{
+	struct ada_provider *provider = ada_provider_at(recorder, segment->provider);
+	struct ada_lane *lane = lane_of(provider, segment);
+	const struct ada_bound_segment gone = *segment;
+	char directory[PATH_MAX];
+
+	if (!lane || ada_path(directory, "%s/thread_%u", provider->drain.directory, gone.thread) ||
+	    !ada_bound_drop(recorder->bound, what, segment, directory))
+		return false;
+	if (what == ADA_BOUND_DROP)
+		ada_lane_keep(lane, gone.segment, false);
+	if (provider->details)
+		ada_details_drop(provider->details, gone.thread, gone.segment);
+	__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Gives the oldest windows up while there is too much of what they keep; what no other wants goes. */
+static void drop_kept(struct ada_recorder *recorder)
+{
+	const struct ada_bound_segment *oldest, *segment;
+	struct ada_provider *provider;
+
+	if ((oldest = ada_bound_kept_over(recorder->bound))) {
+		provider = ada_provider_at(recorder, oldest->provider);
+		if (provider && provider->details)
+			ada_details_give_up(provider->details, oldest->start_ns, oldest->end_ns);
+		recorder->sweeps_kept = true;
+	}
+	for (size_t i = 0; recorder->sweeps_kept && (segment = ada_bound_kept(recorder->bound, i));)
+		if (is_wanted(ada_provider_at(recorder, segment->provider), segment))
+			i++;
+		else if (!drop(recorder, ADA_BOUND_DROP, segment))
+			return; /* the others in the next turn */
+	recorder->sweeps_kept = false;
+}
+
+/* The oldest detail goes, where there is more than --detail-limit. */
+static void drop_detail(struct ada_recorder *recorder)
+{
+	const struct ada_bound_segment *oldest;
+
+	while ((oldest = ada_bound_detail_over(recorder->bound, recorder->detail_open)) && drop(recorder, ADA_BOUND_DETAIL, oldest))
+		;
 }
 
 static void take_gone(struct ada_recorder *recorder, const struct ada_bound_job *job)
 {
-	struct ada_provider *provider = ada_provider_at(recorder, job->segment.provider);
-	struct ada_lane *lane = lane_of(provider, &job->segment);
+	struct ada_provider *provider = ada_provider_at(recorder, job->segments[0].provider);
+	struct ada_lane *lane = lane_of(provider, &job->segments[0]);
 
 	if (job->status && job->status != recorder->fold_told)
 		ada_say("ada: %s: its oldest segments can't go: %s\n", recorder->session.directory, job->error.text);
 	recorder->fold_told = job->status;
 	if (!lane || job->status)
 		return;
+	for (size_t i = 0; provider->details && i < job->records.count; i++)
+		ada_details_gone(provider->details, job->segments[0].thread, job->records.items[i].window, job->records.items[i].count);
+	__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE);
+	if (job->what != ADA_BOUND_AGE)
+		return;
+	for (uint32_t i = 0; i < job->count; i++)
+		ada_lane_keep(lane, job->segments[i].segment, job->keeps[i]);
 	ada_lane_aged(lane, &provider->drain.options, job->border, job->last, job->folded.aged);
 	provider->aged_ns = job->folded.until_ns > provider->aged_ns ? job->folded.until_ns : provider->aged_ns;
-	__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE);
 }
 
 /* The loop writes the others'. */
-static void keep_last_manifest(struct ada_provider *provider, uint64_t now_ns)
+static void keep_last_manifest(struct ada_provider *provider, uint64_t now_ns, bool ends)
 {
-	if (!provider->finalized || now_ns - provider->manifest_ns < MANIFEST_NS || ada_paper_pending(&provider->manifest) ||
+	if (!provider->finalized || (!ends && now_ns - provider->manifest_ns < MANIFEST_NS) || ada_paper_pending(&provider->manifest) ||
 	    !__atomic_exchange_n(&provider->changed, false, __ATOMIC_ACQ_REL))
 		return;
 	provider->manifest_ns = now_ns;
@@ -62,12 +126,24 @@ static bool has_lasted(const struct ada_lane *lane, uint64_t ns, uint64_t now_ns
 	return now_ns > lane->segment_ns && now_ns - lane->segment_ns > ns;
 }
 
+/* Bytes of the detail that goes with the segment being written. */
+static uint64_t detail_of(struct ada_recorder *recorder, const struct ada_drain *drain, const struct ada_lane *lane)
+{
+	uint32_t segment = 0;
+	uint64_t bytes = drain->options.details ? ada_details_open_bytes(drain->options.details, lane->id, &segment) : 0;
+
+	recorder->detail_open += bytes;
+	return segment + 1 == lane->segments.count ? bytes : 0;
+}
+
 static void look_at(struct ada_recorder *recorder, struct ada_drain *drain, struct ada_lane *lane, uint64_t now_ns)
 {
 	uint64_t count = lane->segments.count ? lane->segments.items[lane->segments.count - 1] : 0;
+	uint64_t detail = detail_of(recorder, drain, lane);
 	bool is_short = ada_bound_is_short(recorder->bound) && (count >= FEW_EVENTS || has_lasted(lane, LONG_NS, now_ns));
 
-	if (count && (is_short || has_lasted(lane, ada_bound_segment_ns(recorder->bound), now_ns)))
+	if (count && (is_short || detail >= ada_bound_detail_bytes(recorder->bound, recorder->active) ||
+		      has_lasted(lane, ada_bound_segment_ns(recorder->bound), now_ns)))
 		ada_drain_roll(drain, lane);
 }
 
@@ -100,42 +176,68 @@ static void tell_too_little(struct ada_recorder *recorder)
 		recorder->session.directory, ada_format_size(state.bytes, bytes), ada_format_size(state.disk_limit, limit));
 }
 
-void ada_aging_turn(struct ada_recorder *recorder, uint64_t now_ns, bool quiet)
+static void take_all_gone(struct ada_recorder *recorder)
+{
+	const struct ada_bound_job *job;
+
+	while ((job = ada_bound_done(recorder->bound)))
+		take_gone(recorder, job);
+}
+
+static void send_due(struct ada_recorder *recorder, uint64_t now_ns)
 {
 	const struct ada_bound_segment *segment;
-	const struct ada_bound_job *job;
+
+	while ((segment = ada_bound_next(recorder->bound, now_ns)) && let_go(recorder, segment))
+		;
+	drop_kept(recorder);
+	drop_detail(recorder);
+	ada_bound_send(recorder->bound);
+}
+
+void ada_aging_turn(struct ada_recorder *recorder, uint64_t now_ns, bool quiet)
+{
 	struct ada_provider *provider;
 	size_t active = 0;
 
 	if (!recorder->bound)
 		return;
-	while ((job = ada_bound_done(recorder->bound)))
-		take_gone(recorder, job);
-	while ((segment = ada_bound_next(recorder->bound, now_ns)) && let_go(recorder, segment))
-		;
-	ada_bound_send(recorder->bound);
+	recorder->detail_open = quiet ? 0 : recorder->detail_open;
+	take_all_gone(recorder);
+	send_due(recorder, now_ns);
 	for (size_t i = 0; quiet && (provider = ada_provider_at(recorder, i)); i++) {
 		if (!provider->ended)
 			active += look_at_all(recorder, &provider->drain, now_ns);
-		keep_last_manifest(provider, now_ns);
+		keep_last_manifest(provider, now_ns, false);
 	}
 	if (!quiet)
 		return;
+	recorder->active = active;
 	ada_bound_share(recorder->bound, active);
 	ada_bound_looked(recorder->bound);
 	tell_too_little(recorder);
 }
 
+void ada_aging_settle(struct ada_recorder *recorder)
+{
+	if (!recorder->bound)
+		return;
+	for (int i = 0; i < SETTLES && ada_bound_is_near(recorder->bound); i++) {
+		take_all_gone(recorder);
+		send_due(recorder, ada_clock_boottime_ns());
+		ada_bound_wait(recorder->bound);
+	}
+	ada_aging_end(recorder);
+}
+
 void ada_aging_end(struct ada_recorder *recorder)
 {
-	const struct ada_bound_job *job;
 	struct ada_provider *provider;
 
 	if (!recorder->bound)
 		return;
 	ada_bound_wait(recorder->bound);
-	while ((job = ada_bound_done(recorder->bound)))
-		take_gone(recorder, job);
+	take_all_gone(recorder);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
-		keep_last_manifest(provider, UINT64_MAX);
+		keep_last_manifest(provider, ada_clock_boottime_ns(), true);
 }

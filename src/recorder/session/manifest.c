@@ -33,6 +33,27 @@ uint64_t ada_manifest_length_ns(const struct ada_provider *provider, uint64_t ti
 	return ada_clock_ns(clock, now) - ada_clock_ns(clock, now - ticks);
 }
 
+/* The files of those that have gone into totals, and that windows want. */
+static json_object *kept_of(const struct ada_lane *lane)
+{
+	json_object *list = json_object_new_array();
+	char text[32];
+
+	for (size_t i = 0; i < lane->kept.count; i++) {
+		uint32_t number = lane->kept.items[i];
+		json_object *segment;
+
+		if (number >= lane->first_segment) /* not yet */
+			continue;
+		segment = json_object_new_object();
+		snprintf(text, sizeof text, number ? "kept.%u.atp" : "kept.atp", number);
+		json_object_object_add(segment, "file", json_object_new_string(text));
+		ada_json_count(segment, "events", lane->segments.items[number]);
+		json_object_array_add(list, segment);
+	}
+	return list;
+}
+
 static json_object *thread_of(const struct ada_provider *provider, uint32_t id)
 {
 	static const struct ada_lane none;
@@ -61,6 +82,8 @@ static json_object *thread_of(const struct ada_provider *provider, uint32_t id)
 		json_object_array_add(segments, segment);
 	}
 	json_object_object_add(object, "segments", segments);
+	if (lane->kept.count)
+		json_object_object_add(object, "kept", kept_of(lane));
 	if (lane->first_segment) {
 		ada_json_count(object, "firstSegment", lane->first_segment);
 		ada_json_count(object, "aged", lane->aged);

@@ -197,10 +197,13 @@ struct ada_recorder {
 	uint64_t pool_bytes, pool_count;
 	/* What the machine leaves to the pools, and when the grower saw that the recorder's control groups have no limit (atomic) */
 	uint64_t machine_room, unlimited_ns;
-	int fold_told;	 /* -errno of a segment that could not be folded, as stderr was told; 0: none */
-	bool bound_told; /* stderr was told that the limit can't be kept */
-	int disk_told;	 /* -errno of the disk's trouble that stderr was told of; 0: that there is none */
-	int lane_files;	 /* files of lanes leave descriptors from this number on to all else */
-	bool main_heard; /* the spawned program's agent said HELLO */
+	int fold_told;	      /* -errno of a segment that could not be folded, as stderr was told; 0: none */
+	size_t active;	      /* threads that had events when it was last looked */
+	uint64_t detail_open; /* bytes of detail files that are being written, then */
+	bool sweeps_kept;     /* windows were given up: what they kept goes */
+	bool bound_told;      /* stderr was told that the limit can't be kept */
+	int disk_told;	      /* -errno of the disk's trouble that stderr was told of; 0: that there is none */
+	int lane_files;	      /* files of lanes leave descriptors from this number on to all else */
+	bool main_heard;      /* the spawned program's agent said HELLO */
 };
 #endif

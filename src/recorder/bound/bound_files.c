@@ -1,0 +1,92 @@
+/* Lets segments go, with their detail: what the bound's own thread does. */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "atf/pack/packed.h"
+#include "atf/session/thread.h"
+#include "recorder/bound/bound.h"
+
+/* A thread has a segment always: one without events, where all of its have gone. */
+static int make_empty(const struct ada_bound_job *job)
+{
+	struct atf_pack_writer *writer;
+	char path[PATH_MAX];
+	int status;
+
+	if (atf_packed_path(path, sizeof path, job->directory, job->border))
+		return -ENAMETOOLONG;
+	unlink(path); /* of a try that failed */
+	status = atf_pack_writer_open(&writer, path, job->tid, ATF_ARCH_X86_64);
+	status = status ? status : atf_pack_writer_close(writer, 0);
+	return status == -ATF_ERROR_SYSTEM ? -errno : status ? -ENOMEM : 0;
+}
+
+/* How many records of each window go with the file. */
+static void remove_detail(struct ada_bound_job *job, uint32_t segment)
+{
+	struct atf_detail_file *file;
+	AtfDetailWindow window;
+	char path[PATH_MAX];
+
+	if (atf_detail_path(path, sizeof path, job->directory, segment) || access(path, F_OK))
+		return;
+	if (!atf_detail_open(&file, path, NULL)) {
+		for (uint64_t i = 0; !atf_detail_window(file, i, &window); i++)
+			ada_array_push(&job->records, ((struct ada_bound_records){ window.window_id, window.event_count }));
+		atf_detail_close(file);
+	}
+	unlink(path);
+}
+
+static uint64_t size_of(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) ? 0 : (uint64_t)status.st_blocks * 512;
+}
+
+/* Its detail stays where it is. False: it can't be kept. */
+static bool segment_keep(const struct ada_bound_job *job, struct ada_bound_segment *segment)
+{
+	char path[PATH_MAX], kept[PATH_MAX], detail[PATH_MAX];
+
+	if (atf_packed_path(path, sizeof path, job->directory, segment->segment) ||
+	    atf_kept_path(kept, sizeof kept, job->directory, segment->segment) ||
+	    atf_detail_path(detail, sizeof detail, job->directory, segment->segment) || rename(path, kept))
+		return false;
+	segment->bytes = size_of(kept) + size_of(detail);
+	return true;
+}
+
+/* Detail first: a segment that has some is kept where a crash leaves it (recover/aged.c). */
+static void remove_segment(struct ada_bound_job *job, uint32_t i)
+{
+	char path[PATH_MAX];
+
+	if (job->keeps[i] && segment_keep(job, &job->segments[i]))
+		return;
+	job->keeps[i] = false;
+	remove_detail(job, job->segments[i].segment);
+	if (!atf_index_find(path, sizeof path, job->directory, job->segments[i].segment))
+		unlink(path);
+}
+
+void ada_bound_job_do(ada_fold *fold, struct ada_bound_job *job)
+{
+	char path[PATH_MAX];
+
+	if (job->what != ADA_BOUND_AGE) {
+		remove_detail(job, job->segments[0].segment);
+		if (job->what == ADA_BOUND_DROP && !atf_kept_path(path, sizeof path, job->directory, job->segments[0].segment))
+			unlink(path);
+		return;
+	}
+	job->status = job->last ? make_empty(job) : 0;
+	if (job->status)
+		ada_error_system(&job->error, -job->status, "%s", job->directory);
+	else
+		job->status = fold(job->directory, job->border, &job->folded, &job->error);
+	for (uint32_t i = 0; i < job->count && !job->status; i++)
+		remove_segment(job, i);
+}
