@@ -257,7 +257,7 @@ static void open_sched(void *context, pid_t pid)
 
 	if (!recorder->options->sched)
 		return;
-	if (recorder->bound) {
+	if (recorder->options->disk_limit || recorder->options->max_age_ns) {
 		ada_error_set(&recorder->no_sched, ENOTSUP,
 			      "sched.atf and samples.atf can't let their oldest records go, as --disk-limit and --max-age want");
 		recorder->no_samples = recorder->no_sched;
@@ -276,10 +276,12 @@ static int open_bound(struct ada_recorder *recorder, struct ada_error *error)
 	const struct ada_trace_options *options = recorder->options;
 	const struct ada_bound_options bound = { .session = recorder->session.root,
 						 .disk_limit = options->disk_limit,
+						 .detail_limit = options->detail_limit,
 						 .max_age_ns = options->max_age_ns,
 						 .segment_bytes = options->segment_bytes,
 						 .fold = options->fold };
-	int status = options->disk_limit || options->max_age_ns ? ada_bound_open(&recorder->bound, &bound) : 0;
+	bool any = options->disk_limit || options->detail_limit || options->max_age_ns;
+	int status = any ? ada_bound_open(&recorder->bound, &bound) : 0;
 
 	recorder->lane_options.bound = recorder->bound;
 	if (!status && options->pack != ADA_PACK_NEVER)

@@ -158,3 +158,21 @@ def test_killed(ada, live, moment):
     for thread in manifest["threads"]:
         there = sorted(path.name for path in one.session.glob(f"pid_*/{thread['directory']}/kept*"))
         assert there == sorted(segment["file"] for segment in thread.get("kept", []))
+
+
+def test_detail_has_a_limit_of_its_own(ada, live):
+    """The oldest detail goes, and no event: windows say how many records they have still."""
+    one, book = live("--detail-limit=4M", f"--trigger=symbol=counted_jumper@every=6000,{ROLLS}")
+    until(lambda: sum(row.get("agedCount") is not None for row in windows_of(ada, one.session)) >= 10)
+    assert one.request("status")["bound"]["detailLimit"] == 4 * MIB
+    end(one)
+    lane, _ = check_books(ada, one.output, book, slack=DEPTH)
+    assert not lane.get("aged", 0)
+    detail = sum(path.stat().st_size for path in one.session.glob("pid_*/thread_*/detail*"))
+    assert detail <= 4 * MIB
+    rows = windows_of(ada, one.session)
+    gone = [row.get("agedCount") is not None for row in rows]
+    assert gone[0] and not all(gone) and rows[0]["eventCount"] == 0
+    for row in rows[-3:] + rows[:3]:
+        events, _ = dump_of(ada, one.session, row)
+        assert events and sum(event.get("detail") is not None for event in events) == row["eventCount"]

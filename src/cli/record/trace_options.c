@@ -57,6 +57,7 @@ enum key {
 	KEY_BUDGET_FORGET,
 	KEY_DEBUG_FLIP,
 	KEY_DISK_LIMIT,
+	KEY_DETAIL_LIMIT,
 	KEY_MAX_AGE,
 	KEY_ANNOUNCE
 };
@@ -104,6 +105,7 @@ static const struct argp_option options_table[] = {
 	{ "announce", KEY_ANNOUNCE, "FD", OPTION_HIDDEN, "Write the session's path to this descriptor, once it is there", 0 },
 	{ "segment-size", KEY_SEGMENT_SIZE, "SIZE", 0, "Begin a thread's next file there (64K to 1T)", 0 },
 	{ "disk-limit", KEY_DISK_LIMIT, "SIZE", 0, "The oldest go, but for their sums (1M to 1P)", 0 },
+	{ "detail-limit", KEY_DETAIL_LIMIT, "SIZE", 0, "Of the oldest windows detail goes (1M to 1P)", 0 },
 	{ "max-age", KEY_MAX_AGE, "DURATION", 0, "The same by time (30s, 2h)", 0 },
 	{ "pack", KEY_PACK, "auto|always|never", 0, "Packed files (auto: where one isn't enough)", 0 },
 	{ 0 },
@@ -370,6 +372,8 @@ static int take_buffered(int key, char *argument, struct ada_trace_words *words)
 	case KEY_PACK: return choose("pack", argument, packs, &options->pack, error);
 	case KEY_DISK_LIMIT:
 		return size_between("disk-limit", argument, ADA_DISK_LIMIT_MIN, ADA_DISK_LIMIT_MAX, &options->disk_limit, error);
+	case KEY_DETAIL_LIMIT:
+		return size_between("detail-limit", argument, ADA_DISK_LIMIT_MIN, ADA_DISK_LIMIT_MAX, &options->detail_limit, error);
 	case KEY_MAX_AGE: return age_from(argument, &options->max_age_ns, error);
 	case KEY_ON_FULL:
 		status = choose("on-full", argument, fulls, &choice, error);
@@ -423,6 +427,8 @@ int ada_trace_words_check(struct ada_trace_words *words)
 		return ada_error_set(&words->error, EINVAL, "--%s needs %s", options->disk_limit ? "disk-limit" : "max-age",
 				     options->pack == ADA_PACK_NEVER ? "packed files: not --pack=never" :
 								       "--index-mode=streaming: other modes write at the end");
+	if (options->detail_limit && options->index_mode != ADA_INDEX_STREAMING)
+		return ada_error_set(&words->error, EINVAL, "--detail-limit needs --index-mode=streaming: other modes write at the end");
 	if (options->disk_limit || options->max_age_ns)
 		options->pack = ADA_PACK_ALWAYS;
 	if (words->stack_off && words->stack_bytes && options->detail_stack_bytes)

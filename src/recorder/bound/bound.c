@@ -346,7 +346,8 @@ const struct ada_bound_segment *ada_bound_detail_over(const struct ada_bound *bo
 	return over && bound->details.count && !bound->busy && bound->job_count < JOBS ? &bound->details.items[0] : NULL;
 }
 
-bool ada_bound_drop(struct ada_bound *bound, enum ada_bound_what what, const struct ada_bound_segment *segment, const char *directory)
+bool ada_bound_drop(struct ada_bound *bound, enum ada_bound_what what, const struct ada_bound_segment *segment, const char *directory,
+		    uint32_t tid)
 {
 	const struct ada_bound_segment gone = *segment; /* which may be of the list */
 
@@ -355,7 +356,7 @@ bool ada_bound_drop(struct ada_bound *bound, enum ada_bound_what what, const str
 	if (what == ADA_BOUND_DROP && list_leave(&bound->kept, &gone, &bound->kept_bytes))
 		bound->leaving += gone.bytes;
 	list_leave(&bound->details, &gone, &bound->details_bytes);
-	job_begin(bound, what, &gone, directory);
+	job_begin(bound, what, &gone, directory)->tid = tid;
 	return true;
 }
 

@@ -100,7 +100,8 @@ uint64_t ada_bound_detail_bytes(const struct ada_bound *bound, size_t threads); 
 /* The segment whose detail is the oldest, where there is too much of it, with `open` bytes in files that are being written. */
 const struct ada_bound_segment *ada_bound_detail_over(const struct ada_bound *bound, uint64_t open);
 /* A segment of one of these goes, with ada_bound_send. False: not now, enough is on its way. */
-bool ada_bound_drop(struct ada_bound *bound, enum ada_bound_what what, const struct ada_bound_segment *segment, const char *directory);
+bool ada_bound_drop(struct ada_bound *bound, enum ada_bound_what what, const struct ada_bound_segment *segment, const char *directory,
+		    uint32_t tid);
 void ada_bound_send(struct ada_bound *bound);
 /* What has gone, one after the other; NULL: no more, or not yet. What failed will go later. */
 const struct ada_bound_job *ada_bound_done(struct ada_bound *bound);

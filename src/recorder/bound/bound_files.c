@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "atf/pack/packed.h"
 #include "atf/session/thread.h"
+#include "base/file.h"
 #include "recorder/bound/bound.h"
 
 /* A thread has a segment always: one without events, where all of its have gone. */
@@ -22,6 +23,19 @@ static int make_empty(const struct ada_bound_job *job)
 	return status == -ATF_ERROR_SYSTEM ? -errno : status ? -ENOMEM : 0;
 }
 
+/* In the place of a detail file that goes while its segment stays, whose header names it. */
+static bool empty_detail(const struct ada_bound_job *job, const char *path)
+{
+	struct atf_detail_options options = { .thread_id = job->tid, .arch = ATF_ARCH_X86_64 };
+	struct atf_detail_writer *writer;
+	char made[PATH_MAX];
+
+	if (ada_path(made, "%s.tmp", path))
+		return false;
+	unlink(made); /* of a try that failed */
+	return !atf_detail_writer_open(&writer, made, &options) && !atf_detail_writer_close(writer) && !rename(made, path);
+}
+
 /* How many records of each window go with the file. */
 static void remove_detail(struct ada_bound_job *job, uint32_t segment)
 {
@@ -36,7 +50,8 @@ static void remove_detail(struct ada_bound_job *job, uint32_t segment)
 			ada_array_push(&job->records, ((struct ada_bound_records){ window.window_id, window.event_count }));
 		atf_detail_close(file);
 	}
-	unlink(path);
+	if (job->what != ADA_BOUND_DETAIL || !empty_detail(job, path))
+		unlink(path);
 }
 
 static uint64_t size_of(const char *path)

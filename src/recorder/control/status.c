@@ -142,10 +142,13 @@ static json_object *bound_of(const struct ada_recorder *recorder, uint64_t aged)
 	if (!object)
 		return NULL;
 	json_object_object_add(object, "diskLimit", state.disk_limit ? json_object_new_uint64(state.disk_limit) : NULL);
+	json_object_object_add(object, "detailLimit", state.detail_limit ? json_object_new_uint64(state.detail_limit) : NULL);
 	json_object_object_add(object, "maxAgeNs", state.max_age_ns ? json_object_new_uint64(state.max_age_ns) : NULL);
 	ada_json_count(object, "bytes", state.bytes);
 	ada_json_count(object, "segments", state.segments);
 	ada_json_count(object, "aged", aged);
+	ada_json_count(object, "kept", state.kept);
+	ada_json_count(object, "detail", state.detail + recorder->detail_open);
 	return object;
 }
 

@@ -41,6 +41,7 @@ struct ada_trace_options {
 	uint64_t segment_bytes; /* 0: as large as a file can be */
 	int pack;		/* enum ada_pack */
 	uint64_t disk_limit;	/* bytes that the session may have; 0: any */
+	uint64_t detail_limit;	/* bytes that detail files may have; 0: any */
 	uint64_t max_age_ns;	/* 0: any */
 	/* Detail lane */
 	bool detail;		       /* --detail=off: false */

@@ -51,7 +51,7 @@ static bool drop(struct ada_recorder *recorder, enum ada_bound_what what, const 
 	char directory[PATH_MAX];
 
 	if (!lane || ada_path(directory, "%s/thread_%u", provider->drain.directory, gone.thread) ||
-	    !ada_bound_drop(recorder->bound, what, segment, directory))
+	    !ada_bound_drop(recorder->bound, what, segment, directory, lane->thread_id))
 		return false;
 	if (what == ADA_BOUND_DROP)
 		ada_lane_keep(lane, gone.segment, false);
@@ -222,7 +222,8 @@ void ada_aging_settle(struct ada_recorder *recorder)
 {
 	if (!recorder->bound)
 		return;
-	for (int i = 0; i < SETTLES && ada_bound_is_near(recorder->bound); i++) {
+	recorder->detail_open = 0;
+	for (int i = 0; i < SETTLES && (ada_bound_is_near(recorder->bound) || ada_bound_detail_over(recorder->bound, 0)); i++) {
 		take_all_gone(recorder);
 		send_due(recorder, ada_clock_boottime_ns());
 		ada_bound_wait(recorder->bound);

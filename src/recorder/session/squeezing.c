@@ -24,6 +24,8 @@ void ada_squeezing_turn(struct ada_recorder *recorder)
 	if (ada_squeezer_done(recorder->squeezer, &segment))
 		ada_squeezer_take(recorder->squeezer, is_here(recorder, &segment, path));
 	/* For a while there are both. */
-	if (ada_squeezer_next(recorder->squeezer, &segment) && !ada_bound_is_full(recorder->bound, segment.bytes))
-		ada_squeezer_send(recorder->squeezer, is_here(recorder, &segment, path) ? path : NULL);
+	if (!ada_squeezer_next(recorder->squeezer, &segment) || ada_bound_is_full(recorder->bound, segment.bytes))
+		return;
+	ada_bound_wrote(recorder->bound, segment.bytes);
+	ada_squeezer_send(recorder->squeezer, is_here(recorder, &segment, path) ? path : NULL);
 }
