@@ -27,6 +27,7 @@ def own_books(path):
 def books_of(ada, session, aged=False):
     """What verify prints, which is sound: tid -> sum of its threads' books, and the manifest's index lane. `aged`: segments have gone."""
     result = ada("verify", "--format=json", session.path)
+    assert result.stdout, result.stderr
     answer = json.loads(result.stdout)
     assert result.status == 0, [row for row in answer["rows"] if not row["ok"]]
     found = {}

@@ -1,7 +1,7 @@
 #include "recorder/budget/decide.h"
 #include <stdlib.h>
 
-#define OWN_LEAST 0.03 /* of the CPU time: an estimate of the cost above that leaves nothing for the program itself is wrong */
+#define OWN_LEAST 0.03 /* of the CPU time: a cost that leaves less for the program itself is that of events from before, drained late */
 #define PAUSE_GROWS 4
 #define LEAST 0.0005	 /* of the budget, that a function must cost to be let go of: some are called once */
 #define INNER_WEIGHT 0.5 /* what a function says that calls others is worth twice as much */
@@ -26,14 +26,15 @@ static double cost_of(const struct ada_budget_look *look, const struct ada_budge
 /* The shares of what is in. A function that made no events keeps half of what it was thought to cost, for a look is short. */
 static double measure(const struct ada_budget_look *look, struct ada_budget_function *functions, size_t count)
 {
-	double cost_ns = 0, own_ns = (double)look->cpu_ns, sum = 0;
+	double cost_ns = 0, own_ns = (double)look->cpu_ns, most_ns = own_ns * (1 - OWN_LEAST), sum = 0, scale;
 
 	for (size_t i = 0; i < count; i++)
 		cost_ns += cost_of(look, &functions[i]);
-	own_ns = cost_ns < own_ns * (1 - OWN_LEAST) ? own_ns - cost_ns : own_ns * OWN_LEAST;
+	scale = cost_ns > most_ns ? most_ns / cost_ns : 1;
+	own_ns -= cost_ns * scale;
 	for (size_t i = 0; i < count; i++) {
 		struct ada_budget_function *function = &functions[i];
-		double share = cost_of(look, function) / own_ns;
+		double share = cost_of(look, function) * scale / own_ns;
 
 		if (function->out)
 			continue; /* what still comes are ends of calls that were open */
