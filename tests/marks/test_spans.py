@@ -96,5 +96,5 @@ def test_live(ada, program, tmp_path):
         assert ada("trigger", "remove", live.session, number).status == 0
         live.tell("without\n")
     session = check_recording(ada, tmp_path)
-    mark, = marks(session)
-    assert mark["key"] == SLOW
+    # On a machine that is busy enough others took long, too.
+    assert [mark["key"] for mark in marks(session)].count(SLOW) == 1

@@ -81,11 +81,28 @@ static void drop_kept(struct ada_recorder *recorder)
 	recorder->sweeps_kept = false;
 }
 
-/* The oldest detail goes, where there is more than --detail-limit. */
+/* Bytes of all detail files that are being written. */
+static uint64_t detail_open(struct ada_recorder *recorder)
+{
+	struct ada_provider *provider;
+	uint64_t bytes = 0;
+	uint32_t segment;
+
+	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
+		for (size_t j = 0; provider->details && !provider->ended && j < provider->drain.lanes.count; j++)
+			bytes += ada_details_open_bytes(provider->details, provider->drain.lanes.items[j].id, &segment);
+	return bytes;
+}
+
+/* The oldest detail goes, where there is more than --detail-limit. What was open when that was last looked at may be closed by now: counted
+ * twice, it would cost newer windows theirs. */
 static void drop_detail(struct ada_recorder *recorder)
 {
 	const struct ada_bound_segment *oldest;
 
+	if (!ada_bound_detail_over(recorder->bound, recorder->detail_open))
+		return;
+	recorder->detail_open = detail_open(recorder);
 	while ((oldest = ada_bound_detail_over(recorder->bound, recorder->detail_open)) && drop(recorder, ADA_BOUND_DETAIL, oldest))
 		;
 }
