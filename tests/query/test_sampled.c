@@ -50,6 +50,26 @@ static void put(struct atf_sched_writer *writer, uint16_t kind, uint64_t count, 
 		assert_int_equal(atf_sched_writer_append(writer, &event, 1), 0);
 }
 
+/* A new file of the session. */
+static struct atf_sched_writer *lane_of(const struct fixture *fixture, const char *name)
+{
+	struct atf_sched_writer *writer;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/%s", fixture->directory, name);
+	assert_int_equal(atf_sched_writer_open(&writer, path, 2, 0), 0);
+	return writer;
+}
+
+/* A file of switches that begins with the thread on a CPU. */
+static struct atf_sched_writer *switches_of(const struct fixture *fixture)
+{
+	struct atf_sched_writer *switches = lane_of(fixture, "sched.atf");
+
+	put(switches, ATF_SCHED_ON, 1, SYNTH_START_NS - 1, 0, 0);
+	return switches;
+}
+
 static void put_sample(struct atf_sched_writer *writer, const struct plan *plan, uint64_t ns, uint32_t ms)
 {
 	put(writer, ATF_SCHED_RAN, plan->ran * MS, ns, ms, plan->cpu);
@@ -63,13 +83,12 @@ static void test_what_is_proven(void **state)
 {
 	struct fixture *fixture = *state;
 	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
-	char path[PATH_MAX], statement[100];
+	char statement[100];
 	struct atf_sched_writer *writer;
 	uint32_t positions[PLANS];
 	struct sql *sql;
 
-	snprintf(path, sizeof path, "%s/samples.atf", fixture->directory);
-	assert_int_equal(atf_sched_writer_open(&writer, path, 2, 0), 0);
+	writer = lane_of(fixture, "samples.atf");
 	synth_call(thread, MAIN);
 	for (size_t i = 0, position = 1; i < PLANS; i++) {
 		uint64_t start_ns = SYNTH_START_NS + i * (CALL_MS + 2000) * MS;
@@ -104,14 +123,10 @@ static void test_pages_from_a_disk(void **state)
 	struct fixture *fixture = *state;
 	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
 	struct atf_sched_writer *samples, *switches;
-	char path[PATH_MAX];
 	struct sql *sql;
 
-	snprintf(path, sizeof path, "%s/samples.atf", fixture->directory);
-	assert_int_equal(atf_sched_writer_open(&samples, path, 2, 0), 0);
-	snprintf(path, sizeof path, "%s/sched.atf", fixture->directory);
-	assert_int_equal(atf_sched_writer_open(&switches, path, 2, 0), 0);
-	put(switches, ATF_SCHED_ON, 1, SYNTH_START_NS - 1, 0, 0);
+	samples = lane_of(fixture, "samples.atf");
+	switches = switches_of(fixture);
 	synth_call(thread, MAIN);
 	for (int faults = 1; faults >= 0; faults--) {
 		uint64_t start_ns = SYNTH_START_NS + (uint64_t)!faults * CALL_MS * MS;
@@ -139,14 +154,10 @@ static void test_the_longest_of_many_calls(void **state)
 	struct plan waits = { .ready = 15 }, runs = { .ran = 20 };
 	struct atf_sched_writer *samples, *switches;
 	uint64_t now_ns = SYNTH_START_NS;
-	char path[PATH_MAX];
 	struct sql *sql;
 
-	snprintf(path, sizeof path, "%s/samples.atf", fixture->directory);
-	assert_int_equal(atf_sched_writer_open(&samples, path, 2, 0), 0);
-	snprintf(path, sizeof path, "%s/sched.atf", fixture->directory);
-	assert_int_equal(atf_sched_writer_open(&switches, path, 2, 0), 0);
-	put(switches, ATF_SCHED_ON, 1, SYNTH_START_NS - 1, 0, 0);
+	samples = lane_of(fixture, "samples.atf");
+	switches = switches_of(fixture);
 	synth_call(thread, MAIN);
 	for (int i = 0; i < 10; i++) {
 		uint32_t ms = CALL_MS + (i == 4 ? SAMPLE_MS : 0);
@@ -171,12 +182,9 @@ static void test_preempted_in_the_allocator(void **state)
 	struct fixture *fixture = *state;
 	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
 	struct atf_sched_writer *switches;
-	char path[PATH_MAX];
 	struct sql *sql;
 
-	snprintf(path, sizeof path, "%s/sched.atf", fixture->directory);
-	assert_int_equal(atf_sched_writer_open(&switches, path, 2, 0), 0);
-	put(switches, ATF_SCHED_ON, 1, SYNTH_START_NS - 1, 0, 0);
+	switches = switches_of(fixture);
 	synth_call(thread, MAIN);
 	for (uint64_t i = 0; i < 2; i++) {
 		uint64_t start_ns = SYNTH_START_NS + i * CALL_MS * MS;

@@ -32,12 +32,18 @@ void ada_crash_put_address(FILE *stream, const struct ada_process *process)
 }
 
 /* "handle crashed with SIGSEGV at address 0x8" */
+/* The function that the crash is told of. */
+static const char *blamed(struct ada_story *story, const struct ada_crash_cause *cause, char name[ADA_WORDS_NAME])
+{
+	return ada_words_function(story, cause->process, cause->path.frames.items[cause->frame].function_id, name);
+}
+
 static void put_crash(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
 {
 	char name[ADA_WORDS_NAME], text[ADA_WORDS];
 
 	if (cause->path.frames.count)
-		fputs(ada_words_function(story, cause->process, cause->path.frames.items[cause->frame].function_id, name), stream);
+		fputs(blamed(story, cause, name), stream);
 	else if (cause->thread)
 		fprintf(stream, "Thread %u", cause->thread->number);
 	else
@@ -69,8 +75,7 @@ static void put_overflow(struct ada_story *story, FILE *stream, const struct ada
 {
 	char name[ADA_WORDS_NAME], count[ADA_WORDS], bytes[ADA_UNITS_TEXT], text[ADA_WORDS];
 
-	fprintf(stream, "%s used up the stack of thread %u: it was in itself %s times",
-		ada_words_function(story, cause->process, cause->path.frames.items[cause->frame].function_id, name), cause->thread->number,
+	fprintf(stream, "%s used up the stack of thread %u: it was in itself %s times", blamed(story, cause, name), cause->thread->number,
 		ada_format_grouped(cause->depth, count));
 	if (cause->bytes)
 		fprintf(stream, ", with %s of stack", ada_format_size(cause->bytes, bytes));
@@ -81,8 +86,7 @@ static void put_exception(struct ada_story *story, FILE *stream, const struct ad
 {
 	char name[ADA_WORDS_NAME];
 
-	fprintf(stream, "%s threw an exception that nobody caught",
-		ada_words_function(story, cause->process, cause->path.frames.items[cause->frame].function_id, name));
+	fprintf(stream, "%s threw an exception that nobody caught", blamed(story, cause, name));
 	if (cause->type)
 		fprintf(stream, ": %s", cause->type);
 	else
@@ -98,8 +102,7 @@ static void put_assertion(struct ada_story *story, FILE *stream, const struct ad
 	const char *slash = cause->file ? strrchr(cause->file, '/') : NULL;
 	char name[ADA_WORDS_NAME];
 
-	fprintf(stream, "An assertion failed in %s",
-		ada_words_function(story, cause->process, cause->path.frames.items[cause->frame].function_id, name));
+	fprintf(stream, "An assertion failed in %s", blamed(story, cause, name));
 	if (cause->text)
 		fprintf(stream, ": %s", cause->text);
 	else

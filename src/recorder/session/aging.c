@@ -144,19 +144,18 @@ static bool has_lasted(const struct ada_lane *lane, uint64_t ns, uint64_t now_ns
 }
 
 /* Bytes of the detail that goes with the segment being written. */
-static uint64_t detail_of(struct ada_recorder *recorder, const struct ada_drain *drain, const struct ada_lane *lane)
+static uint64_t detail_of(const struct ada_drain *drain, const struct ada_lane *lane)
 {
 	uint32_t segment = 0;
 	uint64_t bytes = drain->options.details ? ada_details_open_bytes(drain->options.details, lane->id, &segment) : 0;
 
-	recorder->detail_open += bytes;
 	return segment + 1 == lane->segments.count ? bytes : 0;
 }
 
 static void look_at(struct ada_recorder *recorder, struct ada_drain *drain, struct ada_lane *lane, uint64_t now_ns)
 {
 	uint64_t count = lane->segments.count ? lane->segments.items[lane->segments.count - 1] : 0;
-	uint64_t detail = detail_of(recorder, drain, lane);
+	uint64_t detail = detail_of(drain, lane);
 	bool is_short = ada_bound_is_short(recorder->bound) && (count >= FEW_EVENTS || has_lasted(lane, LONG_NS, now_ns));
 
 	if (count && (is_short || detail >= ada_bound_detail_bytes(recorder->bound, recorder->active) ||
@@ -219,7 +218,7 @@ void ada_aging_turn(struct ada_recorder *recorder, uint64_t now_ns, bool quiet)
 
 	if (!recorder->bound)
 		return;
-	recorder->detail_open = quiet ? 0 : recorder->detail_open;
+	recorder->detail_open = quiet ? detail_open(recorder) : recorder->detail_open;
 	take_all_gone(recorder);
 	send_due(recorder, now_ns);
 	for (size_t i = 0; quiet && (provider = ada_provider_at(recorder, i)); i++) {
