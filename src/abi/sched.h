@@ -37,13 +37,15 @@ enum {
 	ATF_SCHED_ON = 3,	 /* runs on the CPU from here on */
 	ATF_SCHED_FAULT = 4,	 /* `count` page faults, the last of them now, all within a millisecond */
 	ATF_SCHED_LOST = 5,	 /* `count` events of this CPU are missing before this one; no thread's */
-	/* Of samples.atf alone: of the time that other_id microseconds before this one began. What has not changed has no record. */
+	/* Of samples.atf alone, up to THROTTLED: of the time that other_id microseconds before this one began. What has not changed has no record. */
 	ATF_SCHED_RAN = 6,	  /* the thread ran for `count` ns, lastly on that CPU */
 	ATF_SCHED_READY = 7,	  /* it was ready to run for `count` ns, and had no CPU */
 	ATF_SCHED_MINOR = 8,	  /* it had `count` page faults that needed no disk */
 	ATF_SCHED_MAJOR = 9,	  /* it had `count` page faults that read from one */
 	ATF_SCHED_STOLEN = 10,	  /* a hypervisor had the CPU for `count` ns; no thread's */
 	ATF_SCHED_THROTTLED = 11, /* the control group's limit held it up for `count` ns, of all its CPUs together; no thread's */
+	/* Of sched.atf */
+	ATF_SCHED_PAUSED = 12, /* the lane rests from here on: of no thread is known what it does, up to its next event; no thread's */
 	ATF_SCHED_KINDS
 };
 

@@ -264,7 +264,7 @@ static void open_sched(void *context, pid_t pid)
 		return;
 	}
 	if (!ada_path(path, "%s/sched.atf", recorder->session.root))
-		ada_sched_open(&recorder->sched, pid, path, &recorder->no_sched);
+		ada_sched_open(&recorder->sched, pid, path, recorder->options->budget, &recorder->no_sched);
 	if (!ada_path(path, "%s/samples.atf", recorder->session.root))
 		ada_samples_open(&recorder->samples, path, &(struct ada_samples_source){ recorder, running_processes },
 				 &recorder->no_samples);

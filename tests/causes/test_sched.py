@@ -15,12 +15,13 @@ from live import Live
 pytestmark = pytest.mark.traces
 HERE = pathlib.Path(__file__).parent
 OFF, PREEMPTED, ON, FAULT, LOST = range(1, 6)
+PAUSED = 12
 
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
     directory = tmp_path_factory.mktemp("sched")
-    for name in ["work", "preempt", "fault"]:
+    for name in ["work", "preempt", "fault", "pingpong"]:
         subprocess.run(["cc", "-g", "-O1", "-D_GNU_SOURCE", "-o", directory / name, HERE / f"{name}.c", "-pthread"], check=True)
     return directory
 
@@ -89,7 +90,7 @@ def test_time_on_and_off_the_cpu(ada, recorded):
 
 def test_columns_say_what_the_file_says(ada, recorded):
     all_records = records(recorded)
-    assert said(recorded) == {"recorded": True, "reason": None, "events": len(all_records), "lost": 0}
+    assert said(recorded) == {"recorded": True, "reason": None, "events": len(all_records), "lost": 0, "pausedNs": 0}
     assert [r[0] for r in all_records] == sorted(r[0] for r in all_records)
     for row in rows(ada, recorded, "SELECT tid, start_ns, end_ns, off_cpu_ns FROM calls"):
         assert row["off_cpu_ns"] == off_between(all_records, row["tid"], row["start_ns"], row["end_ns"])
@@ -101,6 +102,36 @@ def test_columns_say_what_the_file_says(ada, recorded):
     part, = rows(ada, recorded, f"SELECT count(*) AS n FROM switches WHERE timestamp_ns >= {middle}")
     assert part["n"] == sum(row["timestamp_ns"] >= middle for row in table)
     assert ada("verify", recorded).status == 0
+
+
+def test_the_lane_rests_where_it_costs_more_than_a_budget(ada, programs, tmp_path):
+    """Then nobody knows whether threads ran, and every answer says so; what is recorded of it is right."""
+    result = ada.trace(tmp_path, [programs / "pingpong", "40000"], "--budget=1%")
+    assert result.status == 0, result.stderr.decode()
+    session = Session(tmp_path).path
+    sched = said(session)
+    if not sched["recorded"]:
+        pytest.skip(f"this kernel tells nothing of switches: {sched['reason']}")
+    all_records = records(session)
+    paused = [r for r in all_records if r[5] == PAUSED]
+    assert sched["pausedNs"] > 0 and sched["events"] == len(all_records) and paused
+    assert [r[0] for r in all_records] == sorted(r[0] for r in all_records)
+    assert len({r[6] for r in paused}) == len(paused) and len({r[0] for r in paused}) == 1      # at once for all CPUs
+    assert not any(r[0] > paused[0][0] for r in all_records)       # it ends before the lane comes back
+    calls = rows(ada, session, "SELECT start_ns, end_ns, on_cpu_ns, tid FROM calls WHERE function = 'read' AND duration_ns < 1000000")
+    before = [row for row in calls if row["end_ns"] < paused[0][0]]
+    behind = [row for row in calls if row["start_ns"] > paused[0][0] and row["tid"]]
+    assert before and all(row["on_cpu_ns"] is not None for row in before[10:])
+    assert all(row["on_cpu_ns"] is None for row in behind)
+    assert [row["kind"] for row in rows(ada, session, "SELECT kind FROM switches")].count("paused") == len(paused)
+    told, = [row["reason"] for row in rows(ada, session, "SELECT reason FROM losses") if "when threads ran" in row["reason"]]
+    assert "--budget" in told and told in " ".join(ada("info", session).stdout.decode().split())
+    assert ada("verify", session).status == 0
+
+
+def test_a_cheap_lane_does_not_rest(ada, programs, tmp_path):
+    assert ada.trace(tmp_path, [programs / "work"], "--budget=5%").status == 0
+    assert said(Session(tmp_path).path).get("pausedNs") == 0
 
 
 def test_who_had_the_processor_is_named(ada, record):
@@ -167,7 +198,7 @@ def test_off_is_off(ada, work, tmp_path):
     assert ada.trace(tmp_path, [work], "--sched=off").status == 0
     session = Session(tmp_path).path
     assert not (session / "sched.atf").exists()
-    assert said(session) == {"recorded": False, "reason": None, "events": 0, "lost": 0}
+    assert said(session) == {"recorded": False, "reason": None, "events": 0, "lost": 0, "pausedNs": 0}
     assert all(row["on_cpu_ns"] is None and row["off_cpu_ns"] is None for row in rows(ada, session, "SELECT on_cpu_ns, off_cpu_ns FROM calls"))
     assert rows(ada, session, "SELECT * FROM switches") == [] and ada("verify", session).status == 0
 

@@ -11,6 +11,7 @@
 #include "cli/ground/live.h"
 #include "cli/ground/rows.h"
 #include "cli/show/commands.h"
+#include "query/session/sched.h"
 #include "query/session/selection.h"
 #include "query/session/windows.h"
 
@@ -396,6 +397,9 @@ static void print_reasons(struct info *info)
 			 ada_json_text(entry, "program", "?"), ada_json_text(entry, "reason", "?"));
 		print_line(info->output, "note", text);
 	}
+	for (int i = 0; i < 2; i++)
+		if (ada_sched_missing(info->session, i, text, sizeof text))
+			print_line(info->output, "note", text);
 }
 
 /* session.json as it is, for it is JSON already; but for bytes that are no UTF-8. */

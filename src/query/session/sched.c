@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "atf/sched/sched.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/units.h"
+#include "query/session/json.h"
 
 struct ada_sched_view {
 	struct atf_sched *file;	  /* NULL: there is none */
@@ -108,8 +111,8 @@ static int read_events(struct ada_sched_view *view)
 
 		if (events[i].timestamp_ns < before_ns) /* the file is damaged: what lies behind is not read */
 			break;
-		if (events[i].kind == ATF_SCHED_LOST) {
-			result = take_loss(view, cpus[events[i].cpu]);
+		if (events[i].kind == ATF_SCHED_LOST || events[i].kind == ATF_SCHED_PAUSED) {
+			result = take_loss(view, events[i].kind == ATF_SCHED_LOST ? cpus[events[i].cpu] : events[i].timestamp_ns);
 		} else {
 			thread = thread_of(view, &events[i]);
 			result = thread ? take_event(thread, &events[i]) : -ENOMEM;
@@ -179,6 +182,20 @@ const AtfSchedEvent *ada_sched_records(const struct ada_session *session, uint64
 
 	*count = 0;
 	return view && view->file ? atf_sched_events(view->file, count) : NULL;
+}
+
+bool ada_sched_missing(const struct ada_session *session, int which, char *text, size_t size)
+{
+	const json_object *said = ada_json_get(session->document, "sched");
+	uint64_t missing = ada_json_u64(said, which ? "lost" : "pausedNs", 0);
+	char units[ADA_UNITS_TEXT];
+
+	if (which)
+		snprintf(text, size, "%s records of when threads ran were lost", ada_format_grouped(missing, units));
+	else
+		snprintf(text, size, "when threads ran is not known for %s: to record it took more than half of --budget",
+			 ada_format_duration(missing, units));
+	return missing;
 }
 
 /* --- questions ------------------------------------------------------------------------------------------------------------ */

@@ -32,6 +32,8 @@ struct ada_sched_thread { /* by the system's number: images of a process, and a 
 const struct ada_sched_thread *ada_sched_of(const struct ada_thread *thread);
 /* All records of the session, in order of time; NULL: it has none. */
 const AtfSchedEvent *ada_sched_records(const struct ada_session *session, uint64_t *count);
+/* What is missing of them, as a sentence: that the lane rested (which 0), that records were lost (1). False: nothing is. */
+bool ada_sched_missing(const struct ada_session *session, int which, char *text, size_t size);
 struct ada_sched_view;
 void ada_sched_view_close(struct ada_sched_view *view); /* NULL is fine */
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "query/session/sched.h"
 #include "query/sql/parts.h"
 
 enum { PROCESS, THREAD, TID, INDEX_SEQ, TIMESTAMP, EVENTS, SKIPPED, REASON, PID, COLUMNS };
@@ -101,6 +102,9 @@ static void add_unplaced(struct losses_cursor *cursor)
 		if (reason)
 			add_row(&cursor->rows.rows, process, NULL, 0, 0, reason);
 	}
+	for (int i = 0; i < 2; i++)
+		if (ada_sched_missing(sql->session, i, text, sizeof text))
+			add_row(&cursor->rows.rows, NULL, NULL, 0, 0, text);
 	for (size_t i = 0; i < ada_json_length(missing); i++) {
 		const json_object *entry = json_object_array_get_idx(missing, i);
 

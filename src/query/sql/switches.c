@@ -34,14 +34,13 @@ static int switches_next(struct ada_sql_cursor *base)
 
 static void switches_column(struct ada_sql_cursor *base, sqlite3_context *context, int column)
 {
-	static const char *const kinds[] = { [ATF_SCHED_OFF] = "off",
-					     [ATF_SCHED_PREEMPTED] = "preempted",
-					     [ATF_SCHED_ON] = "on",
-					     [ATF_SCHED_FAULT] = "fault",
-					     [ATF_SCHED_LOST] = "lost" };
+	static const char *const kinds[] = {
+		[ATF_SCHED_OFF] = "off",     [ATF_SCHED_PREEMPTED] = "preempted", [ATF_SCHED_ON] = "on",
+		[ATF_SCHED_FAULT] = "fault", [ATF_SCHED_LOST] = "lost",		  [ATF_SCHED_PAUSED] = "paused"
+	};
 	const struct switches_cursor *cursor = (struct switches_cursor *)base;
 	const AtfSchedEvent *event = &cursor->events[cursor->at];
-	bool of_thread = event->kind != ATF_SCHED_LOST;
+	bool of_thread = event->kind != ATF_SCHED_LOST && event->kind != ATF_SCHED_PAUSED;
 
 	switch (column) {
 	case TIMESTAMP: ada_sql_result_u64(context, event->timestamp_ns); break;
@@ -50,7 +49,7 @@ static void switches_column(struct ada_sql_cursor *base, sqlite3_context *contex
 			sqlite3_result_int64(context, event->thread_id);
 		break;
 	case KIND:
-		if (event->kind < sizeof kinds / sizeof *kinds)
+		if (event->kind < sizeof kinds / sizeof *kinds && kinds[event->kind])
 			sqlite3_result_text(context, kinds[event->kind], -1, SQLITE_STATIC);
 		break;
 	case CPU: sqlite3_result_int64(context, event->cpu); break;

@@ -289,8 +289,9 @@ static const struct ada_sql_column stack_at[] = { { "depth", "INTEGER", "0: oute
 static const struct ada_sql_column switches[] = {
 	{ "timestamp_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_TIME },
 	{ "tid", "INTEGER", "the system's number of the thread; null: of none", false, ADA_SQL_PLAIN },
-	{ "kind", "TEXT", "off (it waits), preempted (it is ready), on, fault, lost (records of this CPU are missing before)", false,
-	  ADA_SQL_PLAIN },
+	{ "kind", "TEXT",
+	  "off (it waits), preempted (it is ready), on, fault, lost (records of this CPU are missing before), paused (none were made behind this)",
+	  false, ADA_SQL_PLAIN },
 	{ "cpu", "INTEGER", "where", false, ADA_SQL_PLAIN },
 	{ "other_tid", "INTEGER", "of a preemption: who got the CPU; null: none of the session's threads, or not known", false,
 	  ADA_SQL_PLAIN },

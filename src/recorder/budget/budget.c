@@ -5,6 +5,7 @@
 #include "recorder/budget/lines.h"
 #include "recorder/host/usage.h"
 #include "recorder/policy/policy.h"
+#include "recorder/sched/sched.h"
 #include "recorder/state/provider.h"
 
 #define FIRST_NS 5000000ull  /* of the process's time, until the first look */
@@ -143,6 +144,8 @@ static void look(struct ada_budget *budget, uint64_t now_ns)
 	budget->next_ns = now_ns + FIRST_NS;
 	if (!ada_usage_cpu_ns(provider->pid, &cpu_ns) || cpu_ns < budget->base_cpu_ns + CPU_LEAST_NS)
 		return;
+	/* What the scheduling lane takes isn't there for hooks. */
+	budget->decider.budget = provider->recorder->options->budget - ada_sched_share(provider->recorder->sched);
 	for (size_t i = 0; i < budget->functions.count; i++)
 		budget->functions.items[i].events = budget->functions.items[i].objects = 0;
 	ada_ledger_news(&provider->ledger, take_news, budget);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -63,6 +64,11 @@ void ada_sched_ring_close(struct ada_sched_ring *ring)
 {
 	munmap(ring->page, ring->data_bytes + (size_t)sysconf(_SC_PAGESIZE));
 	close(ring->fd);
+}
+
+void ada_sched_ring_record(struct ada_sched_ring *ring, bool on)
+{
+	ioctl(ring->fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
 /* Behind this the records up to the head are there. */

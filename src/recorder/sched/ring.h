@@ -21,6 +21,8 @@ struct ada_sched_ring {
 /* Whether the kernel counts faults that it meets for the program, too: only who may look into the kernel gets those. 0 or -errno. */
 int ada_sched_ring_open(struct ada_sched_ring *ring, pid_t pid, uint16_t cpu, uint32_t pages, bool kernel_faults);
 void ada_sched_ring_close(struct ada_sched_ring *ring);
+/* Whether the kernel is to write records, of all threads that it follows and will follow; at first it is. None is on its way behind this. */
+void ada_sched_ring_record(struct ada_sched_ring *ring, bool on);
 void ada_sched_ring_look(struct ada_sched_ring *ring); /* takes note of what came */
 /* The next event; NULL: none has come. It stays until ada_sched_ring_pass. */
 const AtfSchedEvent *ada_sched_ring_next(struct ada_sched_ring *ring);

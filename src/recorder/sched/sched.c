@@ -1,5 +1,5 @@
 /* The lane's thread: merges the rings by time into the file. What is younger than a millisecond waits for the next turn, for another CPU
- * may still be writing what came before it. */
+ * may still be writing what came before it. Under a budget the lane rests where it costs too much (rest.h). */
 #include "recorder/sched/sched.h"
 #include <errno.h>
 #include <poll.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "atf/sched/sched.h"
 #include "base/clock.h"
+#include "recorder/sched/rest.h"
 #include "recorder/sched/ring.h"
 
 #define TURN_MS 50
@@ -33,11 +34,12 @@ struct ada_sched {
 	struct ada_sched_ring *rings;
 	struct pollfd *polls;  /* of the rings, then `wake` */
 	struct faults *faults; /* by ring */
+	struct ada_sched_rest rest;
 	int cpus, wake;
 	pthread_t thread;
 	bool stopped;
 	atomic_bool stop;
-	atomic_uint_fast64_t events, lost;
+	atomic_uint_fast64_t events, lost, paused_ns, share_ppm;
 	atomic_int failed;
 	AtfSchedEvent batch[BATCH];
 	size_t count; /* in the batch */
@@ -106,6 +108,7 @@ static void turn(struct ada_sched *sched, uint64_t until_ns)
 		const AtfSchedEvent *behind;
 
 		ada_sched_ring_pass(ring);
+		ada_sched_rest_note(&sched->rest, (size_t)(ring - sched->rings), &event);
 		if (event.kind == ATF_SCHED_FAULT) {
 			take_fault(sched, faults, &event);
 			continue;
@@ -125,6 +128,37 @@ static void turn(struct ada_sched *sched, uint64_t until_ns)
 		write_batch(sched);
 }
 
+/* What the kernel still had is written first: behind a PAUSED event nobody knows what a thread does, up to its next one. */
+static void begin_rest(struct ada_sched *sched)
+{
+	uint64_t now_ns;
+
+	for (int i = 0; i < sched->cpus; i++)
+		ada_sched_ring_record(&sched->rings[i], false);
+	turn(sched, UINT64_MAX);
+	now_ns = ada_clock_boottime_ns();
+	for (int i = 0; i < sched->cpus; i++)
+		put(sched, &(AtfSchedEvent){ .timestamp_ns = now_ns, .count = 1, .kind = ATF_SCHED_PAUSED, .cpu = sched->rings[i].cpu });
+	write_batch(sched);
+	sched->rest.since_ns = now_ns;
+}
+
+static void rest_where_dear(struct ada_sched *sched, uint64_t now_ns)
+{
+	uint64_t since_ns = sched->rest.since_ns;
+
+	if (ada_sched_rest_look(&sched->rest, now_ns)) {
+		if (sched->rest.rests) {
+			begin_rest(sched);
+		} else {
+			atomic_fetch_add(&sched->paused_ns, now_ns - since_ns);
+			for (int i = 0; i < sched->cpus; i++)
+				ada_sched_ring_record(&sched->rings[i], true);
+		}
+	}
+	atomic_store(&sched->share_ppm, (uint64_t)(sched->rest.share * 1e6));
+}
+
 static void *drain_rings(void *context)
 {
 	struct ada_sched *sched = context;
@@ -137,8 +171,11 @@ static void *drain_rings(void *context)
 			if (sched->polls[i].revents & (POLLHUP | POLLERR))
 				sched->polls[i].fd = -1;
 		turn(sched, ada_clock_boottime_ns() - SETTLE_NS);
+		rest_where_dear(sched, ada_clock_boottime_ns());
 	}
 	turn(sched, UINT64_MAX);
+	if (sched->rest.rests)
+		atomic_fetch_add(&sched->paused_ns, ada_clock_boottime_ns() - sched->rest.since_ns);
 	return NULL;
 }
 
@@ -194,6 +231,7 @@ static void release(struct ada_sched *sched)
 	free(sched->rings);
 	free(sched->polls);
 	free(sched->faults);
+	free(sched->rest.on_ns);
 	free(sched);
 }
 
@@ -210,7 +248,7 @@ static int start(struct ada_sched *sched, const char *path, uint32_t flags, stru
 	return ada_error_system(error, EAGAIN, "a thread for the scheduling lane");
 }
 
-int ada_sched_open(struct ada_sched **opened, pid_t pid, const char *path, struct ada_error *error)
+int ada_sched_open(struct ada_sched **opened, pid_t pid, const char *path, double budget, struct ada_error *error)
 {
 	struct ada_sched *sched = calloc(1, sizeof *sched);
 	int cpus = get_nprocs(), status = sched ? 0 : -ENOMEM;
@@ -221,7 +259,8 @@ int ada_sched_open(struct ada_sched **opened, pid_t pid, const char *path, struc
 		sched->rings = calloc((size_t)cpus, sizeof *sched->rings);
 		sched->polls = calloc((size_t)cpus + 1, sizeof *sched->polls);
 		sched->faults = calloc((size_t)cpus, sizeof *sched->faults);
-		status = sched->rings && sched->polls && sched->faults ? 0 : -ENOMEM;
+		sched->rest = (struct ada_sched_rest){ .budget = budget, .on_ns = calloc((size_t)cpus, sizeof(uint64_t)) };
+		status = sched->rings && sched->polls && sched->faults && sched->rest.on_ns ? 0 : -ENOMEM;
 	}
 	if (status)
 		ada_error_system(error, -status, "the scheduling lane");
@@ -231,8 +270,10 @@ int ada_sched_open(struct ada_sched **opened, pid_t pid, const char *path, struc
 		if (status)
 			explain_refusal(error, status);
 	}
-	if (!status)
+	if (!status) {
+		sched->rest.cpus = (size_t)sched->cpus;
 		status = start(sched, path, flags, error);
+	}
 	if (status && sched)
 		release(sched);
 	else
@@ -256,7 +297,13 @@ struct ada_sched_counts ada_sched_count(const struct ada_sched *sched)
 {
 	return (struct ada_sched_counts){ .events = atomic_load(&sched->events),
 					  .lost = atomic_load(&sched->lost),
+					  .paused_ns = atomic_load(&sched->paused_ns),
 					  .failed = atomic_load(&sched->failed) };
+}
+
+double ada_sched_share(const struct ada_sched *sched)
+{
+	return sched ? (double)atomic_load(&sched->share_ppm) / 1e6 : 0;
 }
 
 void ada_sched_close(struct ada_sched *sched)

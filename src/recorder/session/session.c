@@ -154,6 +154,7 @@ static json_object *sched_of(const struct ada_recorder *recorder)
 	json_object_object_add(object, "reason", reason ? json_object_new_string(reason) : NULL);
 	ada_json_count(object, "events", counts.events);
 	ada_json_count(object, "lost", counts.lost);
+	ada_json_count(object, "pausedNs", counts.paused_ns);
 	return object;
 }
 

@@ -1,0 +1,37 @@
+/* `pingpong ROUNDS`: two threads hand a byte to and fro, and do nothing else: a switch costs more than what lies between. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int there[2], back[2];
+
+static void *answer(void *context)
+{
+	char byte;
+
+	while (read(there[0], &byte, 1) == 1)
+		if (write(back[1], &byte, 1) != 1)
+			abort();
+	return context;
+}
+
+__attribute__((noinline)) static void ask(void)
+{
+	char byte = 0;
+
+	if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+		abort();
+}
+
+int main(int count, char **arguments)
+{
+	long rounds = count > 1 ? atol(arguments[1]) : 0;
+	pthread_t thread;
+
+	if (pipe(there) || pipe(back) || pthread_create(&thread, NULL, answer, NULL))
+		return 1;
+	for (long i = 0; i < rounds; i++)
+		ask();
+	close(there[1]);
+	return pthread_join(thread, NULL);
+}
