@@ -60,6 +60,8 @@ static void stubs_constants(void)
 	CONSTANT(ADA_STUB_RETURN);
 	CONSTANT(ADA_STUB_BYTES);
 	CONSTANT(ADA_EXIT_PASS);
+	CONSTANT(ADA_NEAR_STUB_BYTES);
+	CONSTANT(ADA_NEAR_STUB_DISTANCE);
 	CONSTANT(ADA_NEAR_STUB_JUMP);
 	CONSTANT(ADA_NEAR_STUB_PASS);
 	CONSTANT(ADA_NEAR_STUB_BODY);
@@ -153,6 +155,7 @@ int main(void)
 	OFFSET(ORIGIN_ORIGINAL, struct ada_plan_origin, original);
 	OFFSET(ORIGIN_PUSHED, struct ada_plan_origin, pushed);
 	printf("#define ORIGIN_BYTES %zu\n", sizeof(struct ada_plan_origin));
+	CONSTANT(ADA_ORIGIN_END);
 	CELL(CELL_START, start);
 	CELL(CELL_ORIGINAL, original);
 	CELL(CELL_ORIGINS, origins);

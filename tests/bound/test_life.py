@@ -53,18 +53,25 @@ def bound(process):
     return process.manifest["hooks"]["bound"]
 
 
-def check_backtraces(told, least):
-    """Each of them goes from the function that is called, or about to be, out to main, and through nothing else."""
+def check_backtraces(told, least, named=False):
+    """Each of them goes from the function that is called, or about to be, out to main, and through nothing else. Named: where what the
+    agent brings for gdb is loaded, that function and no other place of ada's but a hook in the midst of its work."""
     traces = [re.findall(r"^#\d+ .*", trace, re.MULTILINE) for trace in told.split("step ")[1:]]
     assert len(traces) >= least, told
     for trace in traces:
         names = [match.group(1) for match in (re.search(r"(?:in )?([\w?.]+) \(", line) for line in trace) if match]
         assert [name for name in FRAMES if name in names] == FRAMES, "\n".join(trace)
         assert all(name not in ("??", "ada_entry_near") for name in names[1:]), "\n".join(trace)
+        if named:
+            own = [name for name in names if not name.startswith("ada_") and name != "calls"]      # which may be inline
+            assert own in (FRAMES, ["leaf", *FRAMES]), "\n".join(trace)
+            assert not [line for line in trace if "<signal handler called>" in line], "\n".join(trace)
 
 
-def test_gdb_and_cores_at_each_instruction_of_a_bound_call(start, build_dir, need, tmp_path):
+@pytest.mark.parametrize("named", [False, True])
+def test_gdb_and_cores_at_each_instruction_of_a_bound_call(start, build_dir, need, tmp_path, named):
     need(shutil.which("gdb"), "gdb")
+    command = ["gdb", "-nx", "-batch", *(["-iex", f"add-auto-load-safe-path {build_dir / 'src/agent'}"] if named else [])]
     program = start()
     program.tell("calls 3")                 # the call is known: its stub jumps on by itself
     script = tmp_path / "script"
@@ -72,7 +79,7 @@ def test_gdb_and_cores_at_each_instruction_of_a_bound_call(start, build_dir, nee
                       "set $i = 0\nwhile $i < 40\nprintf \"step %d\\n\", $i\nbacktrace\n"
                       "if $i == 1\ngenerate-core-file {0}/first\nend\nif $i == 4\ngenerate-core-file {0}/hook\nend\n"
                       "stepi\nset $i = $i + 1\nend\ndelete\ndetach\n".format(tmp_path))
-    gdb = subprocess.Popen(["gdb", "-nx", "-batch", "-p", str(pid_of(program)), "-ex", "echo attached\\n", "-x", script],
+    gdb = subprocess.Popen([*command, "-p", str(pid_of(program)), "-ex", "echo attached\\n", "-x", script],
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     told = ""
     for line in gdb.stdout:
@@ -81,12 +88,12 @@ def test_gdb_and_cores_at_each_instruction_of_a_bound_call(start, build_dir, nee
             program.say("calls 2")
     assert gdb.wait(60) == 0, told
     assert program.line() == "done\n"
-    check_backtraces(told.partition("step 0")[1] + told.partition("step 0")[2], 40)
+    check_backtraces(told.partition("step 0")[1] + told.partition("step 0")[2], 40, named)
     program.end()
     for core in "first", "hook":
-        told = subprocess.run(["gdb", "-nx", "-batch", "-ex", "echo step 0\\n", "-ex", "backtrace", build_dir / "tests/bound/served",
-                               tmp_path / core], capture_output=True, text=True, timeout=60).stdout
-        check_backtraces(told, 1)
+        told = subprocess.run([*command, "-ex", "echo step 0\\n", "-ex", "backtrace", build_dir / "tests/bound/served", tmp_path / core],
+                              capture_output=True, text=True, timeout=60).stdout
+        check_backtraces(told, 1, named)
 
 
 def test_a_crash_leaves_a_core_with_all_who_called(start, build_dir, need, tmp_path):

@@ -67,9 +67,18 @@ def test_they_install_in_a_bare_debian_and_ada_records_there(bare):
     assert '"complete": true' in result.stdout.decode()
 
 
+def test_gdb_finds_what_it_needs_of_the_agent(packages, tmp_path):
+    """As gdb would have it in a system where the package is installed: stripped, with the names that gdb looks for."""
+    succeed(["dpkg", "-x", next(packages.glob("ada_*.deb")), tmp_path])
+    agent, = tmp_path.glob("usr/lib/*/ada/libada-agent.so")
+    names = {line.split()[-1] for line in succeed(["nm", agent]).splitlines()}
+    assert {"__jit_debug_descriptor", "__jit_debug_register_code", "ada_stubs"} <= names and "ada_region_original" not in names
+    assert (tmp_path / "usr/share/gdb/auto-load" / f"{agent.relative_to(tmp_path)}-gdb.py").is_file()
+
+
 def test_completions_and_manual_are_where_shells_and_man_look(bare):
     wanted = ["/usr/share/bash-completion/completions/ada", "/usr/share/zsh/site-functions/_ada", "/usr/share/fish/vendor_completions.d/ada.fish",
-              "/usr/include/ada/atf.h", "/usr/lib/x86_64-linux-gnu/pkgconfig/libatf.pc", "/usr/share/doc/ada/copyright"]
+              "/usr/share/gdb/auto-load/usr/lib/x86_64-linux-gnu/ada/libada-agent.so-gdb.py", "/usr/include/ada/atf.h", "/usr/lib/x86_64-linux-gnu/pkgconfig/libatf.pc", "/usr/share/doc/ada/copyright"]
     listed = bare("dpkg", "-L", *PACKAGES).stdout.decode().splitlines()
     assert [name for name in wanted if name not in listed] == []
     assert "/usr/share/man/man1/ada-trace.1.gz" in listed and "/usr/share/man/man3/atf.3.gz" in listed
