@@ -35,6 +35,8 @@
 
 #define BUSY_MS 1
 #define IDLE_MS 5
+#define FEW_CHUNKS 8 /* that came within a turn: the next may wait longer. Or so large a part of all that there are: */
+#define FEW_PART 8
 #define STRAY_NS 20000000ull
 #define QUIET_NS 500000000ull /* how long a quiet thread's events may wait */
 #define LAST_WORDS_NS 2000000000ull
@@ -232,11 +234,19 @@ static size_t drain_and_look(struct ada_loop *loop, struct ada_provider *provide
 	return chunks;
 }
 
-/* Where it has taken long since they were: one is prepared, finished or let go at a time, and no other waits for more. */
+/* Each turn takes a CPU from somebody: a program that fills a chunk now and then doesn't need one every millisecond. */
+static bool are_many(const struct ada_provider *provider, size_t chunks)
+{
+	return chunks > FEW_CHUNKS || chunks * FEW_PART > provider->segment.chunks;
+}
+
+/* Where it has taken long since they were: one is prepared, finished or let go at a time, and no other waits for more. True: many events
+ * came. */
 static bool drain_all(struct ada_loop *loop)
 {
 	uint64_t start_ns = ada_clock_boottime_ns();
-	size_t chunks = 0, most;
+	bool many = false;
+	size_t most;
 
 	if (start_ns - loop->drained_ns < DRAIN_NS)
 		return false;
@@ -247,7 +257,7 @@ static bool drain_all(struct ada_loop *loop)
 			struct ada_provider *provider = loop->live.items[i];
 			size_t some = !provider->ended && ready(provider) ? drain_and_look(loop, provider) : 0;
 
-			chunks += some;
+			many |= are_many(provider, some);
 			most = some > most ? some : most;
 		}
 	} while (most == ADA_DRAIN_TURN && ada_clock_boottime_ns() - start_ns < ROUNDS_NS);
@@ -255,7 +265,7 @@ static bool drain_all(struct ada_loop *loop)
 	ada_packed_lane_reap(loop->recorder->packers, loop->recorder->arena);
 	ada_disk_retry(loop->recorder);
 	loop->drained_ns = ada_clock_boottime_ns();
-	return chunks;
+	return many;
 }
 
 /* What a provider needs beside its drain. */

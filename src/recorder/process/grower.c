@@ -12,6 +12,8 @@
 #define IDLE_MS 5	    /* the memory that lies ready lasts longer, even for the fastest producer */
 #define ALLOW_NS 5000000ull /* how old what is allowed may be; and where no group has a limit: */
 #define ALLOW_UNLIMITED_NS 50000000ull
+#define ALLOW_CALM_NS 500000000ull /* that too, and nothing has grown for CALM_TURNS: to ask takes half a millisecond */
+#define CALM_TURNS 100u
 #define UNLIMITED_AGE_NS 100000000ull /* so long it holds for others that there is none */
 #define ASKED_AT_ONCE 16u
 
@@ -36,9 +38,10 @@ static void allow(struct ada_grower *grower, struct ada_provider *provider)
 {
 	size_t others = grower->live.count;
 	bool seldom = provider->allowed_among >= others;
+	uint64_t age_ns = !seldom ? ALLOW_NS : grower->calm < CALM_TURNS ? ALLOW_UNLIMITED_NS : ALLOW_CALM_NS;
 	struct ada_limits limits;
 
-	if (grower->asked == ASKED_AT_ONCE || grower->now_ns - provider->allowed_ns < (seldom ? ALLOW_UNLIMITED_NS : ALLOW_NS))
+	if (grower->asked == ASKED_AT_ONCE || grower->now_ns - provider->allowed_ns < age_ns)
 		return;
 	grower->asked++;
 	provider->allowed_ns = grower->now_ns;
@@ -111,7 +114,7 @@ static void *grower_run(void *argument)
 {
 	struct ada_grower *grower = argument;
 	struct pollfd wake = { .fd = grower->wake, .events = POLLIN };
-	int timeout = -1, calm = 0;
+	int timeout = -1;
 
 	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PRIORITY); /* this thread; where it is allowed */
 	while (!__atomic_load_n(&grower->quit, __ATOMIC_ACQUIRE)) {
@@ -124,9 +127,8 @@ static void *grower_run(void *argument)
 		__atomic_store_n(&grower->recorder->grower_sleeps, false, __ATOMIC_RELAXED);
 		/* As a rule a step a turn is enough, and short processes end before it has cost much. */
 		growth = grow_all(grower, &any);
-		if (growth)
-			calm = 0;
-		timeout = !any ? -1 : growth == ADA_GROWTH_URGENT ? 0 : ++calm < 100 ? BUSY_MS : IDLE_MS;
+		grower->calm = growth ? 0 : grower->calm < CALM_TURNS ? grower->calm + 1 : CALM_TURNS;
+		timeout = !any ? -1 : growth == ADA_GROWTH_URGENT ? 0 : grower->calm < CALM_TURNS ? BUSY_MS : IDLE_MS;
 	}
 	return NULL;
 }

@@ -17,6 +17,7 @@ struct ada_grower {
 	bool unlimited;		   /* the recorder's groups had no limit then */
 	uint64_t now_ns;
 	unsigned asked; /* in this turn */
+	unsigned calm;	/* turns since anything grew */
 };
 
 int ada_grower_open(struct ada_grower *grower, struct ada_recorder *recorder, struct ada_error *error);
