@@ -135,14 +135,19 @@ struct ada_capture {
 	uint8_t argument; /* 1 to 6, of ERRNO ATF_CAPTURED_ERRNO; 0: no more */
 	uint8_t kind;	  /* enum ada_capture_kind */
 	uint16_t
-		bytes; /* BUFFER: the argument that says how many; WORD_STRING: offset of the word; ERRNO: 1 where 0 is the failure; else how many at most */
+		bytes; /* BUFFER: the argument that says how many; WORD_STRING: offset of the word; ERRNO: enum ada_errno_result; else how many at most */
 };
 enum ada_capture_kind {
 	ADA_CAPTURE_STRING = 1,
 	ADA_CAPTURE_BUFFER = 2,
 	ADA_CAPTURE_BYTES = 3,
 	ADA_CAPTURE_WORD_STRING = 4, /* the text that a word points to of what the argument points to */
-	ADA_CAPTURE_ERRNO = 5	     /* errno, of a return whose result is negative, or null */
+	ADA_CAPTURE_ERRNO = 5	     /* errno, of a return whose result says that the call failed */
+};
+enum ada_errno_result {
+	ADA_ERRNO_NEGATIVE = 0, /* an int */
+	ADA_ERRNO_NULL = 1,
+	ADA_ERRNO_MINUS_ONE = 2, /* of 64 bits: a size, an offset or a pointer, whose lower half may look like anything */
 };
 struct ada_capture_set {
 	struct ada_capture items[4];

@@ -69,11 +69,38 @@ struct ada_capture_set ada_capture_auto(const char *name)
 	static const char *const null_fails[] = { "fopen", "fopen64", "freopen", "opendir", "popen", "realpath", "sem_open", NULL };
 	const struct known *found = bsearch(name, known, sizeof known / sizeof *known, sizeof *known, known_compare);
 	struct ada_capture_set set = found ? found->set : (struct ada_capture_set){ 0 };
-	const struct ada_capture error = { ATF_CAPTURED_ERRNO, ADA_CAPTURE_ERRNO, is_one_of(name, null_fails) };
+	const struct ada_capture error = { ATF_CAPTURED_ERRNO, ADA_CAPTURE_ERRNO,
+					   is_one_of(name, null_fails) ? ADA_ERRNO_NULL : ADA_ERRNO_NEGATIVE };
 
 	if (found && !is_one_of(name, without_errno))
 		ada_capture_put(&set, &error);
 	return set;
+}
+
+static const struct failing {
+	const char *name;
+	enum ada_errno_result result;
+} failing[] = {
+#define X(name, result) { name, result },
+#include "trigger/capture_errno.h"
+#undef X
+};
+
+static int failing_compare(const void *name, const void *entry)
+{
+	return strcmp(name, ((const struct failing *)entry)->name);
+}
+
+void ada_capture_put_errno(struct ada_capture_set *set, const char *name)
+{
+	const struct failing *found = bsearch(name, failing, sizeof failing / sizeof *failing, sizeof *failing, failing_compare);
+	const struct ada_capture_set by_itself = ada_capture_auto(name);
+
+	if (found)
+		ada_capture_put(set, &(struct ada_capture){ ATF_CAPTURED_ERRNO, ADA_CAPTURE_ERRNO, (uint16_t)found->result });
+	for (size_t i = 0; i < sizeof by_itself.items / sizeof *by_itself.items; i++)
+		if (by_itself.items[i].argument == ATF_CAPTURED_ERRNO)
+			ada_capture_put(set, &by_itself.items[i]);
 }
 
 /* What HOW says; returns where it ends, NULL: it is none. */

@@ -21,6 +21,8 @@ int ada_redact_add(struct ada_capture_list *list, const char *text, struct ada_e
 void ada_capture_list_free(struct ada_capture_list *list);
 /* What `auto` means for a function of libc's or libstdc++'s of that name, versions left out; argument 0: nothing. */
 struct ada_capture_set ada_capture_auto(const char *name);
+/* Adds errno, where libc's function of that name sets it, and there is room. */
+void ada_capture_put_errno(struct ada_capture_set *set, const char *name);
 /* Whether returns have something to capture. */
 bool ada_capture_has_errno(const struct ada_capture_set *set);
 /* Adds one, where the set doesn't have that argument. False: the set is full. */

@@ -1,6 +1,7 @@
 """errno beside results that failed: in dump, narrate and SQL, of the thread that failed, and of no call that didn't."""
 import json
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -47,3 +48,35 @@ def test_failed_calls_say_why(ada, program, tmp_path):
 
 def test_nothing_is_captured_where_nothing_is_to_be(ada, program, tmp_path):
     assert {row[3] for row in errors(ada, trace(ada, program, tmp_path, "--capture=off"))} == {None}
+
+
+ASKED = "--capture=read:2=buf[3],write:2=buf[3],send:2=buf[3],recv:2=*4,lseek:1=*1,lseek64:1=*1,malloc:1=*1,strcoll:1=str,open:1=str"
+
+
+@pytest.mark.parametrize("options", [[ASKED], [ASKED, "--capture=off"]])
+def test_captured_calls_of_libc_that_failed_say_why(ada, tmp_path, options):
+    program = tmp_path / "errors_io"
+    subprocess.run(["cc", "-g", "-O1", "-fno-builtin", "-D_GNU_SOURCE", "-o", program, HERE / "errors_io.c"], check=True)
+    session = trace(ada, program, tmp_path / "out", *options)
+    rows = json.loads(ada("query", "--format=json", session, "SELECT function, errno FROM detail WHERE kind = 'return' AND function IN"
+                          " ('read', 'write', 'send', 'recv', 'lseek', 'lseek64', 'malloc', 'strcoll', 'open', 'open64') ORDER BY timestamp_ns").stdout)["rows"]
+    assert [(row["function"].replace("64", ""), row["errno"]) for row in rows] == [
+        ("read", "EBADF"), ("send", None), ("recv", None), ("recv", "EAGAIN"), ("write", "EPIPE"), ("send", "EPIPE"), ("write", None),
+        ("lseek", None), ("lseek", "EINVAL"), ("malloc", "ENOMEM"), ("strcoll", None), ("open", "ENOENT")]
+    dump = ada("dump", "--detail", session).stdout.decode()
+    for text in ("< read = -1 EBADF", "< recv = -1 EAGAIN", "< write = -1 EPIPE"):
+        assert text in dump, text
+
+
+def test_what_nobody_asks_for_has_no_errno(ada, tmp_path):
+    program = tmp_path / "errors_io"
+    subprocess.run(["cc", "-g", "-O1", "-fno-builtin", "-D_GNU_SOURCE", "-o", program, HERE / "errors_io.c"], check=True)
+    session = trace(ada, program, tmp_path / "out")
+    rows = json.loads(ada("query", "--format=json", session, "SELECT function, errno FROM detail WHERE errno IS NOT NULL").stdout)["rows"]
+    assert [(row["function"].replace("64", ""), row["errno"]) for row in rows] == [("open", "ENOENT")]
+
+
+@pytest.mark.parametrize("table", ["capture_auto.h", "capture_errno.h"])
+def test_tables_are_in_the_order_of_strcmp(table):
+    names = re.findall(r'^X\("(\w+)"', (HERE.parents[1] / "src" / "trigger" / table).read_text(), re.MULTILINE)
+    assert len(names) > 50 and names == sorted(set(names))

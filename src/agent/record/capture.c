@@ -117,14 +117,21 @@ static uint64_t bytes_of(const struct ada_judged *call, const struct ada_capture
 	return what->kind == ADA_CAPTURE_WORD_STRING ? ATF_DETAIL_CAPTURE_BYTES : what->bytes;
 }
 
+static bool has_failed(uint64_t result, uint32_t how)
+{
+	switch (how) {
+	case ADA_ERRNO_NULL: return !result;
+	case ADA_ERRNO_MINUS_ONE: return result == UINT64_MAX;
+	default: return (int32_t)result < 0;
+	}
+}
+
 /* Of a call the arguments, of a return that failed errno. */
 static bool is_wanted(const struct ada_judged *event, const struct ada_capture *what)
 {
-	int32_t result = (int32_t)event->registers->rax;
-
 	if (what->kind != ADA_CAPTURE_ERRNO || event->kind != ADA_EVENT_RETURN)
 		return what->argument && what->kind != ADA_CAPTURE_ERRNO && event->kind == ADA_EVENT_CALL;
-	return ada_setup.errno_offset && (what->bytes ? !event->registers->rax : result < 0);
+	return ada_setup.errno_offset && has_failed(event->registers->rax, what->bytes);
 }
 
 static uint32_t errno_make(uint8_t *at)

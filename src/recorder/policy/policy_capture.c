@@ -49,11 +49,11 @@ static uint8_t set_number(struct ada_policy *policy, const struct ada_capture_se
 	return (uint8_t)policy->set_count;
 }
 
-static bool has_known(const struct ada_policy_image *image)
+static bool is_library(const struct ada_policy_image *image, const char *name)
 {
 	const char *slash = image->path ? strrchr(image->path, '/') : NULL;
 
-	return slash && (!strncmp(slash, "/libc.so.", strlen("/libc.so.")) || !strncmp(slash, "/libstdc++.so.", strlen("/libstdc++.so.")));
+	return slash && !strncmp(slash + 1, name, strlen(name));
 }
 
 static bool any_may_fit(const struct ada_capture_list *list, const char *name)
@@ -90,13 +90,10 @@ static uint32_t redacted_of(const struct ada_policy *policy, const struct ada_na
 	return arguments;
 }
 
-static void auto_add(const char *name, uint32_t redacted, struct ada_capture_set *set)
+static void auto_add(const char *plain, uint32_t redacted, struct ada_capture_set *set)
 {
-	struct ada_capture_set known;
-	char plain[64];
+	struct ada_capture_set known = ada_capture_auto(plain);
 
-	snprintf(plain, sizeof plain, "%.*s", (int)strcspn(name, "@"), name);
-	known = ada_capture_auto(plain);
 	for (size_t i = 0; i < sizeof known.items / sizeof *known.items && known.items[i].argument; i++)
 		if (!(redacted >> known.items[i].argument & 1))
 			ada_capture_put(set, &known.items[i]);
@@ -125,18 +122,22 @@ int ada_policy_captures_match(struct ada_policy *policy, struct ada_policy_image
 {
 	const struct ada_plan *plan = image->plans.items[0];
 	const struct ada_plan_function *functions = ada_plan_functions(plan);
-	bool automatic = !policy->captures.off && has_known(image);
+	bool libc = is_library(image, "libc.so."), automatic = !policy->captures.off && (libc || is_library(image, "libstdc++.so."));
 
 	for (uint32_t i = 0; i < ada_plan_header(plan)->function_count; i++) {
 		const char *name = ada_plan_string(plan, functions[i].name);
 		struct ada_policy_captured captured = { .function = i };
 		struct ada_capture_set set = { 0 };
 		uint32_t redacted;
+		char plain[64];
 
 		if (asked_match(policy, image, name, i, &set, &redacted))
 			return -ENOMEM;
+		snprintf(plain, sizeof plain, "%.*s", (int)strcspn(name, "@"), name);
+		if (libc && set.items[0].argument)
+			ada_capture_put_errno(&set, plain);
 		if (automatic)
-			auto_add(name, redacted, &set);
+			auto_add(plain, redacted, &set);
 		captured.set = set.items[0].argument ? set_number(policy, &set) : 0;
 		if (captured.set && ada_array_push(&image->captured, captured))
 			return -ENOMEM;
