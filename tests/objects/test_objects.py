@@ -180,3 +180,27 @@ def test_waits_for_ada(record, ada, tmp_path):
     rows = json.loads(ada("query", "--format=json", Session(tmp_path / "out").path, "SELECT thread, index_seq, duration_ns FROM calls "
                           "WHERE duration_ns > 100000").stdout)["rows"]
     assert {(r["thread"], r["index_seq"]): r["duration_ns"] for r in rows} == {k: ns for k, ns in expected.items() if ns > 100000}
+
+
+def test_objects_are_shown_with_their_calls_alone(record, ada, tmp_path):
+    """`dump` shows what a call works on where it shows the call."""
+    _, (process,) = record("all")
+    session = Session(tmp_path / "out").path
+
+    def dumped(*options):
+        lines = [json.loads(line) for line in ada("dump", "--format=json", *options, session).stdout.splitlines()]
+        return [line for line in lines if "kind" in line]
+
+    functions = collections.defaultdict(set)
+    for thread in process.threads:
+        for name, objects in calls_with_objects(process, thread):
+            functions[name] |= set(objects)
+    for name in ("pthread_mutex_lock", "pthread_cond_wait"):
+        rows = dumped(f"--function={name}")
+        assert {row["function"] for row in rows if row["kind"] == "call"} == {name}
+        assert {row["object"] for row in rows if row["kind"] == "object"} == functions[name]
+    assert [row["kind"] for row in dumped("--function=main", "--limit=1")] == ["call"]
+    assert not [row for row in dumped("--function=main") if row["kind"] == "object"]
+    assert not [row for row in dumped("--module=objects_program") if row["kind"] == "object"]      # all are of libc's functions
+    assert not dumped("--function=nosuch") and not dumped("--module=nosuch")
+    assert max(row["depth"] for row in dumped("--max-depth=1")) == 0

@@ -12,6 +12,8 @@
 #include "cli/show/dump_event.h"
 #include "cli/show/dump_names.h"
 
+#define OBJECT_FAR 4096 /* events: a handler may run between a call and what it says of its object */
+
 struct dump {
 	const struct ada_session *session;
 	const struct ada_options *options;
@@ -45,25 +47,52 @@ static const struct ada_usage usage = {
 
 /* --- all of it --------------------------------------------------------------------------------------------------------- */
 
+/* The call that an OBJECT event is about: the last one of its depth before it; as a rule that is the event before. NULL: too far away. */
+static const struct ada_event *call_of_object(const struct ada_moment *moment)
+{
+	for (uint64_t back = 1; back <= moment->position && back <= OBJECT_FAR; back++) {
+		const struct ada_event *event = atf_thread_get(moment->thread->events, moment->position - back);
+
+		if (event && event->event_kind == ADA_EVENT_CALL && event->call_depth == moment->event->call_depth)
+			return event;
+	}
+	return NULL;
+}
+
+/* *name: of the function that the event itself names. */
+static int is_wanted(struct dump *dump, const struct ada_moment *moment, const struct ada_dump_name **name)
+{
+	bool object = moment->event->event_kind == ADA_EVENT_OBJECT;
+	const struct ada_event *of = moment->event;
+	uint32_t depth = moment->event->call_depth;
+	const struct ada_dump_name *of_function;
+
+	*name = NULL;
+	if (of->event_kind >= ADA_EVENT_LOST && !object)
+		return true;
+	if (dump->options->depth && depth >= dump->options->depth)
+		return false;
+	if (object && !(of = call_of_object(moment)))
+		return !dump->options->functions.items.count && !dump->options->modules.items.count;
+	of_function = ada_dump_name(&dump->names, moment->thread->process, of->function_id);
+	if (!object)
+		*name = of_function;
+	return of_function ? of_function->wanted : -ENOMEM;
+}
+
 static int put_moments(struct dump *dump, struct ada_timeline *timeline)
 {
 	uint64_t left = dump->options->limit;
 	struct ada_moment moment;
 
 	while (left && !dump->rows.output->error && ada_timeline_next(timeline, &moment)) {
-		const struct ada_dump_name *name = NULL;
+		const struct ada_dump_name *name;
+		int wanted = ada_dump_kind(moment.event->event_kind) ? is_wanted(dump, &moment, &name) : 0;
 
-		if (!ada_dump_kind(moment.event->event_kind))
+		if (wanted < 0)
+			return wanted;
+		if (!wanted)
 			continue;
-		if (moment.event->event_kind < ADA_EVENT_LOST) {
-			if (dump->options->depth && moment.event->call_depth >= dump->options->depth)
-				continue;
-			name = ada_dump_name(&dump->names, moment.thread->process, moment.event->function_id);
-			if (!name)
-				return -ENOMEM;
-			if (!name->wanted)
-				continue;
-		}
 		ada_dump_event(&dump->rows, &moment, name);
 		left--;
 	}
