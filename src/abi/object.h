@@ -9,6 +9,7 @@
 /* X(name, flag of enum ada_function_flag): by strcmp. OBJECT: the first argument; OBJECT_PAIR: and then the second; FUTEX: the second, where
  * the first is SYS_futex. */
 #define ADA_OBJECT_FUNCTIONS(X)                                                                                                            \
+	X("call_once", ADA_FUNCTION_OBJECT)                                                                                                \
 	X("cnd_broadcast", ADA_FUNCTION_OBJECT)                                                                                            \
 	X("cnd_signal", ADA_FUNCTION_OBJECT)                                                                                               \
 	X("cnd_timedwait", ADA_FUNCTION_OBJECT_PAIR)                                                                                       \
@@ -33,6 +34,7 @@
 	X("pthread_mutex_timedlock", ADA_FUNCTION_OBJECT)                                                                                  \
 	X("pthread_mutex_trylock", ADA_FUNCTION_OBJECT)                                                                                    \
 	X("pthread_mutex_unlock", ADA_FUNCTION_OBJECT)                                                                                     \
+	X("pthread_once", ADA_FUNCTION_OBJECT)                                                                                             \
 	X("pthread_rwlock_clockrdlock", ADA_FUNCTION_OBJECT)                                                                               \
 	X("pthread_rwlock_clockwrlock", ADA_FUNCTION_OBJECT)                                                                               \
 	X("pthread_rwlock_rdlock", ADA_FUNCTION_OBJECT)                                                                                    \

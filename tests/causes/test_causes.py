@@ -24,6 +24,9 @@ PROGRAMS = {
     "stream": ("lock", "flockfile", True, "compact", "reporter > report > compact > usleep"),
     "disk": ("io", "read", True, "load", "main > serve > load > read"),
     "inversion": ("lock", "pthread_mutex_lock", True, "compact", "background > rebuild > compact"),
+    "once": ("lock", "pthread_once", True, "load_tables", "starter > warm_up > pthread_once > initialise > load_tables > usleep"),
+    "once_c11": ("lock", "pthread_once", True, "load_tables", "initialise > load_tables > usleep"),
+    "once_std": ("lock", "pthread_once", True, "load_tables", "initialise > load_tables > usleep"),
     # in the style of programs that nobody wrote for ada
     "futex": ("lock", "syscall", True, "compact", "sweeper > sweep > compact > usleep"),
     "handoff": ("condition", "sem_wait", True, "compress", "worker > work > compress > usleep"),
@@ -149,6 +152,19 @@ def test_waits_say_who_ended_them(ada, record):
     assert (wait["object"], wait["ended_by_thread"]) == (row["object"], row["culprit_thread"])
     ended, = sql(ada, session, f"SELECT function FROM events WHERE thread = {wait['ended_by_thread']} AND index_seq = {wait['ended_by_index_seq']}")
     assert ended["function"] == "pthread_mutex_unlock"
+
+
+@pytest.mark.parametrize("name", ["once", "once_c11", "once_std"])
+def test_who_waits_beside_is_no_initialiser(ada, record, name):
+    """Two others came before, and are in the same function for as long."""
+    session = record(name, "crowd")
+    row, = sql(ada, session, "SELECT * FROM causes")
+    initialising, = sql(ada, session, "SELECT thread FROM calls WHERE function = 'load_tables'")
+    assert row["culprit_thread"] == initialising["thread"]
+    waits = sql(ada, session, f"SELECT DISTINCT thread, object, ended_by_thread FROM waits WHERE kind = 'lock' AND object = '{row['object']}'")
+    assert len(waits) == 3 and {wait["ended_by_thread"] for wait in waits} == {row["culprit_thread"]}
+    headline = next(r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["window"] == 0)
+    assert f"for once object {row['object']} that thread {row['culprit_thread']} initialised for" in headline["text"]
 
 
 def test_ten_windows_fit_on_a_page(ada, programs, tmp_path):

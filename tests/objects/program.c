@@ -35,6 +35,8 @@ static pthread_barrier_t barrier;
 static sem_t semaphore;
 static mtx_t c11_mutex;
 static cnd_t c11_condition;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static once_flag c11_once = ONCE_FLAG_INIT;
 static int futex;
 static volatile int ready;
 
@@ -140,6 +142,18 @@ static void conditions(void)
 	ON(pthread_cond_broadcast, &condition, &condition);
 	ON(pthread_mutex_unlock, &mutex, &mutex);
 	ON(pthread_join, (void *)thread, thread, NULL);
+}
+
+static void begin_once(void)
+{
+}
+
+static void onces(void)
+{
+	for (int i = 0; i < 2; i++) {
+		ON(pthread_once, &once, &once, begin_once);
+		ON(call_once, &c11_once, &c11_once, begin_once);
+	}
 }
 
 static void c11(void)
@@ -263,6 +277,7 @@ int main(int count, char **words)
 		semaphores();
 		conditions();
 		c11();
+		onces();
 	} else if (!strcmp(words[1], "storm") || !strcmp(words[1], "jumps")) {
 		jumps = *words[1] == 'j';
 		storm(atoi(words[2]));

@@ -26,7 +26,7 @@ def record(ada, build_dir, tmp_path):
 
 
 def synchronises(name):
-    return name.startswith(("pthread_mutex_", "pthread_rwlock_", "pthread_spin_", "pthread_cond_", "sem_", "mtx_", "cnd_", "syscall")) \
+    return name.startswith(("pthread_mutex_", "pthread_rwlock_", "pthread_spin_", "pthread_cond_", "sem_", "mtx_", "cnd_", "syscall", "pthread_once", "call_once")) \
         and not name.endswith(("_init", "_destroy")) or name.endswith(("join", "join_np", "barrier_wait"))
 
 
@@ -70,7 +70,7 @@ def check_told(lines, process):
     """In each thread the calls on the program's own objects are those that it says, in this order, once each."""
     expected = told(lines)
     own = {address for made in expected.values() for _, objects in made for address in objects}
-    inner = {"mtx": "pthread_mutex", "cnd": "pthread_cond", "thr": "pthread_"}
+    inner = {"mtx": "pthread_mutex", "cnd": "pthread_cond", "thr": "pthread_", "cal": "pthread_once"}
     for thread in process.threads:
         found = [(name, objects) for name, objects in calls_with_objects(process, thread) if objects and set(objects) <= own]
         wanted = expected[thread.tid]
@@ -85,7 +85,7 @@ def check_told(lines, process):
 def test_every_function(record):
     lines, (process,) = record("all")
     names = {line.split()[1] for line in lines}
-    assert len(names) == 38
+    assert len(names) == 40
     check_told(lines, process)
     assert check_complete(process) >= len(lines) - 1
 
@@ -98,7 +98,7 @@ def test_whatever_else_is_asked(record, options):
     check_complete(process)
 
 
-@pytest.mark.parametrize("option", ["--no-libcalls", "--functions=main", "--exclude=re:^(pthread|sem|mtx|cnd|thrd)_|^syscall$"])
+@pytest.mark.parametrize("option", ["--no-libcalls", "--functions=main", "--exclude=re:^(pthread|sem|mtx|cnd|thrd)_|^syscall$|^call_once$"])
 def test_left_out(record, option):
     """They are library calls as others."""
     _, (process,) = record("all", options=[option])

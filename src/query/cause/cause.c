@@ -35,7 +35,7 @@ static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *l
 {
 	struct ada_question at_end = *question;
 	struct ada_holds holds;
-	int result = ada_cause_holds(reader, question, &holds);
+	int result = link->once ? ada_cause_initialiser(reader, question, &holds) : ada_cause_holds(reader, question, &holds);
 
 	/* Attempts may have ended without the object: whoever had it then needn't have touched it meanwhile. */
 	at_end.open = true;
@@ -48,7 +48,7 @@ static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *l
 	link->culprit = holds.longest.thread;
 	if (!link->culprit) {
 		/* Nobody held it meanwhile, as far as all was read: then this was no wait for it. */
-		if (!holds.exhausted && !question->by_detail && !question->open)
+		if (link->once || (!holds.exhausted && !question->by_detail && !question->open))
 			link->kind = ADA_CAUSE_UNKNOWN;
 		return 0;
 	}
@@ -197,10 +197,13 @@ static int find_culprit(struct ada_cause_reader *reader, struct ada_cause_link *
 		find_child(reader, link);
 	if (does == ADA_DOES_JOIN)
 		return find_ended_thread(link);
+	if (!link->has_object && link->once)
+		link->kind = ADA_CAUSE_UNKNOWN; /* it may as well have run the initialiser */
 	if (!link->has_object)
 		return 0;
 	switch (does) {
 	case ADA_DOES_LOCK:
+	case ADA_DOES_ONCE:
 	case ADA_DOES_TRY_LOCK: return find_holder(reader, link, &question);
 	case ADA_DOES_COND_WAIT:
 	case ADA_DOES_SEM_WAIT:
@@ -260,6 +263,7 @@ static int fill_link(struct ada_cause_reader *reader, struct ada_cause_link *lin
 	link->wait_end_ns = most->end_ns;
 	link->wait_open = most->open;
 	link->has_object = most->has_object;
+	link->once = most->does == ADA_DOES_ONCE;
 	link->object = most->object;
 	link->faults = most->faults;
 	link->off_cpu = most->off;

@@ -19,6 +19,7 @@ enum ada_does {
 	ADA_DOES_BARRIER,
 	ADA_DOES_JOIN,
 	ADA_DOES_FUTEX,
+	ADA_DOES_ONCE, /* runs the initialiser, or waits for the thread that does */
 	ADA_DOES_ALLOCATE,
 	ADA_DOES_SLEEP,
 	ADA_DOES_IO, /* its first argument is the descriptor; likewise MESSAGE */
@@ -107,6 +108,8 @@ struct ada_question { /* of a thread's wait for an object */
 };
 /* 0 or -ENOMEM. */
 int ada_cause_holds(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds);
+/* Which thread ran the initialiser meanwhile (once.c). Likewise. */
+int ada_cause_initialiser(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds);
 /* The last operation of another thread that ended such a wait; NULL: none in that time. `before`: the last one before it, instead. */
 const struct ada_thread *ada_cause_waker(struct ada_cause_reader *reader, const struct ada_question *question, enum ada_does does,
 					 bool before, struct ada_operation *by);

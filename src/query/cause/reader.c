@@ -112,6 +112,7 @@ bool ada_cause_object(const struct ada_thread *thread, uint64_t position, enum a
 	case ADA_DOES_SEM_WAIT:
 	case ADA_DOES_SEM_POST:
 	case ADA_DOES_BARRIER:
+	case ADA_DOES_ONCE:
 	case ADA_DOES_JOIN: *object = record.x[which]; return !which || does == ADA_DOES_COND_WAIT;
 	case ADA_DOES_IO:
 	case ADA_DOES_MESSAGE: *object = (uint32_t)record.x[0]; return !which;

@@ -24,6 +24,7 @@ static const struct known functions[] = {
 	{ "__recvfrom_chk", ADA_DOES_MESSAGE },
 	{ "accept", ADA_DOES_MESSAGE },
 	{ "accept4", ADA_DOES_MESSAGE },
+	{ "call_once", ADA_DOES_ONCE },
 	{ "calloc", ADA_DOES_ALLOCATE },
 	{ "clock_nanosleep", ADA_DOES_SLEEP },
 	{ "close", ADA_DOES_CLOSE },
@@ -111,6 +112,7 @@ static const struct known functions[] = {
 	{ "pthread_mutex_timedlock", ADA_DOES_TRY_LOCK },
 	{ "pthread_mutex_trylock", ADA_DOES_TRY_LOCK },
 	{ "pthread_mutex_unlock", ADA_DOES_UNLOCK },
+	{ "pthread_once", ADA_DOES_ONCE },
 	{ "pthread_rwlock_clockrdlock", ADA_DOES_TRY_LOCK },
 	{ "pthread_rwlock_clockwrlock", ADA_DOES_TRY_LOCK },
 	{ "pthread_rwlock_rdlock", ADA_DOES_LOCK },
@@ -192,6 +194,7 @@ enum ada_cause_kind ada_does_wait(enum ada_does does)
 	case ADA_DOES_LOCK:
 	case ADA_DOES_TRY_LOCK:
 	case ADA_DOES_FUTEX:
+	case ADA_DOES_ONCE:
 	case ADA_DOES_ALLOCATE: return ADA_CAUSE_LOCK;
 	case ADA_DOES_COND_WAIT:
 	case ADA_DOES_SEM_WAIT:

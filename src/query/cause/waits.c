@@ -12,6 +12,26 @@ struct finding {
 	int result;
 };
 
+/* Whether another thread ran the initialiser meanwhile: else this one did, or nobody knows. */
+static bool waits_for_initialiser(struct finding *finding, const struct ada_call *call, struct ada_wait *wait)
+{
+	struct ada_question question = { .thread = finding->thread,
+					 .object = wait->object,
+					 .from_ns = call->start_ns,
+					 .to_ns = call->end_ns,
+					 .open = call->outcome == ADA_OUTCOME_OPEN };
+	struct ada_holds holds;
+
+	if (!wait->has_object)
+		return false;
+	finding->result = ada_cause_initialiser(finding->reader, &question, &holds);
+	if (holds.longest.thread && !question.open && holds.longest.last != UINT64_MAX) {
+		wait->ended_by = holds.longest.thread;
+		wait->ended_by_position = holds.longest.last;
+	}
+	return holds.longest.thread;
+}
+
 static void on_ended(void *context, const struct ada_call *call)
 {
 	struct finding *finding = context;
@@ -26,6 +46,8 @@ static void on_ended(void *context, const struct ada_call *call)
 	/* Of a system call in C nothing else says that it waited. */
 	wait.has_object = ada_cause_object(finding->thread, call->position, does, 0, &wait.object);
 	if (does == ADA_DOES_FUTEX && !wait.has_object)
+		return;
+	if (does == ADA_DOES_ONCE && !waits_for_initialiser(finding, call, &wait))
 		return;
 	wait.position = call->position;
 	wait.end_position = call->end_position;

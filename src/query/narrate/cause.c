@@ -18,10 +18,10 @@ static void put_path(struct ada_story *story, FILE *stream, const struct ada_pro
 /* "mutex", by the function that waited for it. */
 static const char *sort_of(struct ada_story *story, const struct ada_cause_link *link)
 {
-	static const char *const sorts[][2] = { { "mutex", "mutex" },	 { "mtx_", "mutex" },	   { "rwlock", "readers-writer lock" },
-						{ "spin", "spin lock" }, { "sem_", "semaphore" },  { "cond", "condition" },
-						{ "cnd_", "condition" }, { "barrier", "barrier" }, { "lockfile", "stream" },
-						{ "syscall", "futex" } };
+	static const char *const sorts[][2] = { { "mutex", "mutex" },	   { "mtx_", "mutex" },	     { "rwlock", "readers-writer lock" },
+						{ "spin", "spin lock" },   { "sem_", "semaphore" },  { "cond", "condition" },
+						{ "cnd_", "condition" },   { "barrier", "barrier" }, { "lockfile", "stream" },
+						{ "once", "once object" }, { "syscall", "futex" } };
 	const struct ada_name *name = ada_name_list_get(&story->names, link->thread->process, link->wait_function_id);
 
 	if (link->kind == ADA_CAUSE_LOCK && name && strstr(name->mangled, "cond"))
@@ -63,7 +63,9 @@ static void put_whereabouts(struct ada_story *story, FILE *stream, const struct 
 
 static void put_holder(FILE *stream, const struct ada_cause_link *link)
 {
-	const char *held = !link->culprit_open ? "held for" : link->wait_open ? "has held for" : "had held for";
+	static const char *const verbs[2][3] = { { "held for", "has held for", "had held for" },
+						 { "initialised for", "has initialised for", "had initialised for" } };
+	const char *held = verbs[link->once][!link->culprit_open ? 0 : link->wait_open ? 1 : 2];
 	char text[ADA_UNITS_TEXT];
 
 	ada_format_duration(held_ns(link), text);
@@ -361,10 +363,14 @@ static void tell_culprit(struct ada_story *story, const struct ada_cause_link *l
 		put_object(story, telling.stream, link);
 		fprintf(telling.stream, " at %s", to);
 	} else if (link->kind == ADA_CAUSE_LOCK) {
-		fprintf(telling.stream, "took ");
+		fputs(link->once ? "began to initialise " : "took ", telling.stream);
 		put_object(story, telling.stream, link);
 		fprintf(telling.stream, " at %s", from);
-		if (link->culprit_open)
+		if (link->once && link->culprit_open)
+			fputs(" and has not ended that", telling.stream);
+		else if (link->once)
+			fprintf(telling.stream, " and ended that at %s", to);
+		else if (link->culprit_open)
 			fputs(link->wait_open ? " and has not given it back" : " and had it beyond the wait's end", telling.stream);
 		else
 			fprintf(telling.stream, " and gave it back at %s", to);
