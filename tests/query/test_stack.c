@@ -127,6 +127,53 @@ static void test_far_back(void **state)
 	ada_stack_close(&stack);
 }
 
+static void expect_open(const struct ada_thread *thread, uint64_t position, size_t count, const uint64_t *positions)
+{
+	struct ada_stack stack;
+
+	assert_int_equal(ada_stack_at(&stack, thread, position), 0);
+	assert_int_equal(stack.frames.count, count);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(stack.frames.items[i].position, positions[i]);
+	ada_stack_close(&stack);
+}
+
+/* Blocks that lie deeper than all that is asked for are passed over: none that begins an open call, in whichever order it is asked, and
+ * wherever segments end. */
+static void test_blocks_are_passed_over(void **state)
+{
+	static const char *const names[] = { "main", "outer", "loop", "leaf" };
+	struct fixture *fixture = *state;
+	const struct ada_thread *read;
+	struct synth_thread *thread;
+	uint64_t outer, loop, last;
+
+	thread = fixture_thread(fixture, names, 4);
+	synth_call(thread, 0);
+	for (unsigned int i = 0; i < 500000; i++) { /* of outer's depth */
+		synth_leaf(thread, 3, 1);
+		if (i == 150000)
+			synth_roll(thread);
+	}
+	outer = 1000001;
+	synth_call(thread, 1);
+	synth_leaf(thread, 3, 1);
+	loop = outer + 3;
+	synth_call(thread, 2);
+	for (unsigned int i = 0; i < 1000000; i++)
+		synth_leaf(thread, 3, 1);
+	last = loop + 1 + 2000000;
+	fixture_open(fixture, false, NULL, NULL, NULL);
+	read = &fixture->session->threads.items[0];
+	for (unsigned int round = 0; round < 2; round++) { /* the second time all is known */
+		expect_open(read, last, 3, (const uint64_t[]){ 0, outer, loop });
+		expect_open(read, last - 1, 4, (const uint64_t[]){ 0, outer, loop, last - 2 });
+		expect_open(read, loop, 2, (const uint64_t[]){ 0, outer });
+		expect_open(read, outer, 1, (const uint64_t[]){ 0 });
+		expect_open(read, outer - 1, 2, (const uint64_t[]){ 0, outer - 2 });
+	}
+}
+
 /* Read back no further than to a floor: what is found is right, and what isn't is said to be missing. */
 static void test_a_floor(void **state)
 {
@@ -164,7 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_a_floor),	     cmocka_unit_test(test_random_sessions),
 		FIXTURE_TEST(test_frames_that_left), FIXTURE_TEST(test_nothing_is_open),
-		FIXTURE_TEST(test_far_back),
+		FIXTURE_TEST(test_far_back),	     FIXTURE_TEST(test_blocks_are_passed_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,8 +2,10 @@
 #include "query/calls/stack.h"
 #include <errno.h>
 #include "atf/session/thread.h"
+#include "query/calls/floors.h"
 
-#define BLOCK_EVENTS (1u << 16) /* 2 MiB: mapped at a time */
+#define BLOCK_EVENTS ADA_FLOOR_EVENTS  /* 2 MiB: mapped at a time */
+#define NEAR_EVENTS (4 * BLOCK_EVENTS) /* what lies further back has blocks read by all CPUs, and passed over */
 
 static bool is_known(const struct ada_event *event)
 {
@@ -191,15 +193,27 @@ static int read_back(struct ada_lookback *back, const struct ada_event *events, 
 	return result;
 }
 
+/* Far back, whole blocks lie deeper than all that is asked for. Returns where reading goes on. */
+static uint64_t pass_over(struct ada_lookback *back, uint64_t floor)
+{
+	if (back->at - back->position >= NEAR_EVENTS)
+		back->position = ada_floors_skip(back->thread, back->position, floor, back->limit + back->waits);
+	return back->position;
+}
+
 static int look_back(struct ada_lookback *back, size_t wanted)
 {
 	uint64_t floor = back->floor > back->begin ? back->floor : back->begin;
 	int result = 0;
 
 	while (back->position > floor && back->limit + back->waits && back->frames.count < wanted && !back->complete && !result) {
-		uint64_t to = back->position, from = to - floor > BLOCK_EVENTS ? to - BLOCK_EVENTS : floor, count;
-		const struct ada_event *events = atf_thread_run(back->thread->events, from, &count);
+		uint64_t to = pass_over(back, floor), from = to ? (to - 1) / BLOCK_EVENTS * BLOCK_EVENTS : 0, count;
+		const struct ada_event *events;
 
+		if (to <= floor)
+			break;
+		from = from > floor ? from : floor;
+		events = atf_thread_run(back->thread->events, from, &count);
 		while (from + count < to) { /* a segment ends between */
 			from += count;
 			events = atf_thread_run(back->thread->events, from, &count);

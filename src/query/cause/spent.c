@@ -1,6 +1,7 @@
 /* Where a thread's time went: each call's own time, added up by what the call does and on which object. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/interrupt.h"
 #include "query/cause/internal.h"
 #include "query/session/sched.h"
@@ -22,6 +23,7 @@ struct adding {
 	struct ada_calls calls;
 	struct ada_table numbers; /* of the parts, by what they are */
 	ADA_ARRAY(struct ada_spent) parts;
+	uint64_t recent[3], recent_number; /* the part that was asked for last: a loop asks for the same one again and again */
 	ADA_ARRAY(struct tries) tries;
 	const struct ada_sched_thread *sched; /* NULL: nothing is known of when the thread ran */
 	size_t spell;			      /* of it: the first that isn't told whole */
@@ -36,6 +38,8 @@ static struct ada_spent *part_of(struct adding *adding, const struct ada_spent *
 {
 	uint64_t words[3] = { like->function_id, like->object, like->has_object | like->off << 1 | (uint64_t)like->kind << 8 }, number;
 
+	if (adding->parts.count && !memcmp(words, adding->recent, sizeof words))
+		return &adding->parts.items[adding->recent_number];
 	/* What ran, and what goes to no object, counts by its function alone. */
 	if (!ada_table_get(&adding->numbers, ada_hash_bytes(words, sizeof words), &number)) {
 		number = adding->parts.count;
@@ -44,6 +48,8 @@ static struct ada_spent *part_of(struct adding *adding, const struct ada_spent *
 			return NULL;
 		}
 	}
+	memcpy(adding->recent, words, sizeof words);
+	adding->recent_number = number;
 	return &adding->parts.items[number];
 }
 

@@ -19,7 +19,8 @@
 #include "query/session/windows.h"
 
 #define OPENERS_MAX 8
-#define OPENINGS_EACH 32 /* threads, or it is not worth another opener */
+#define FLOORS_MIN (8 * ADA_FLOOR_EVENTS) /* of fewer events nobody keeps how deep they lie */
+#define OPENINGS_EACH 32		  /* threads, or it is not worth another opener */
 
 /* --- modules ---------------------------------------------------------------------------------------------------------- */
 
@@ -250,6 +251,8 @@ static void settle_opening(struct opening *opening)
 				    "%s/thread_%u: its first segments went, and what they added up to, totals, is damaged",
 				    process->directory, thread->number);
 	thread->count = atf_thread_count(thread->events);
+	if (thread->count >= FLOORS_MIN) /* without memory everything is read */
+		thread->floors = calloc(thread->count / ADA_FLOOR_EVENTS, sizeof *thread->floors);
 	if (!thread->tid)
 		thread->tid = atf_index_header(atf_thread_segment(thread->events, atf_thread_first_segment(thread->events)))->thread_id;
 }

@@ -219,8 +219,10 @@ void ada_session_close(struct ada_session *session)
 {
 	if (!session)
 		return;
-	for (size_t i = 0; i < session->threads.count; i++)
+	for (size_t i = 0; i < session->threads.count; i++) {
 		atf_thread_close(session->threads.items[i].events);
+		free(session->threads.items[i].floors);
+	}
 	for (size_t i = 0; i < session->processes.count; i++)
 		ada_process_free(session->processes.items[i]);
 	for (size_t i = 0; i < session->modules.count; i++)

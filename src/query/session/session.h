@@ -24,9 +24,12 @@ struct ada_thread {
 	uint64_t skipped;	   /* calls that the agent could not record */
 	uint64_t count;		   /* events in its files */
 	struct atf_thread *events; /* NULL: has no files, or they can't be read */
+	_Atomic uint32_t *floors;  /* query/calls/floors.h; NULL: it has few events, or is no thread of a session */
 	bool counted;		   /* `lost` is known to be no less than what the LOST records stand for: see ada_thread_lost */
 	bool detail_named;	   /* the problems say already that some of its detail can't be read */
 };
+
+#define ADA_FLOOR_EVENTS (1u << 16) /* of a block, in `floors` */
 
 /* A stretch of time whose detail was kept, as the manifest of its process has it. */
 struct ada_recorded_window {
