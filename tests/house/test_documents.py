@@ -58,6 +58,14 @@ def test_links_in_documents_lead_somewhere():
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_pictures_are_small_and_shown():
+    shown = (ROOT / "docs" / "pictures" / "README.md").read_text()
+    pictures = list((ROOT / "docs" / "pictures").glob("*.png"))
+    assert len(pictures) > 3
+    for picture in pictures:
+        assert picture.stat().st_size < 150_000 and f"]({picture.name})" in shown, picture.name
+
+
 def test_the_cookbook_uses_options_that_there_are(ada):
     blocks = re.findall(r"^```\n(.*?)^```", (ROOT / "docs" / "cookbook.md").read_text(), re.MULTILINE | re.DOTALL)
     used = re.findall(r"\bada ([a-z]+)((?: +(?!-- )-[^ =\n]+(?:='[^'\n]*'|=[^ \n]+)?)*)", "\n".join(blocks))

@@ -1,10 +1,15 @@
 """ada tui in a terminal: real keys, and what the screen then says beside what graph, report, dump and windows answer."""
 import json
+import pathlib
 import re
+import subprocess
 
 import pytest
 
+from harness import Session
 from terminal import Terminal
+
+SHOP = pathlib.Path(__file__).parents[1] / "view" / "shop.c"
 
 MARKS = re.compile(r"(?<= )([-+] |  )(?=\S)")
 
@@ -173,6 +178,23 @@ def test_threads_and_windows_and_details(ada, session, tui):
         terminal.type("t+99s\n")
         terminal.type("q")
         assert terminal.ended() == 0
+
+
+@pytest.mark.traces
+def test_a_window_leads_to_the_call_that_was_marked(ada, tmp_path):
+    """Though what a rule of latency marks is its return."""
+    subprocess.run(["cc", "-g", "-O1", "-o", tmp_path / "shop", SHOP, "-pthread"], check=True)
+    assert ada.trace(tmp_path / "output", [tmp_path / "shop"], "--trigger=latency=function:sell>500us").status == 0
+    path = Session(tmp_path / "output").path
+    mark = json.loads(ada("windows", "--format=json", path).stdout)["rows"][0]["marks"][0]
+    call = [call for call in calls_of(ada, path, mark["thread"]) if call["function"] == "sell" and call["index_seq"] < mark["indexSeq"]][-1]
+    assert call["duration_ns"] > 500_000
+    with Terminal(ada.path, "tui", path, columns=200) as terminal:
+        terminal.until("1 graph")
+        terminal.type("4")
+        terminal.until("TRIGGERS")
+        terminal.type("\n")
+        terminal.until(f"thread {mark['thread']} shop, {call['index_seq']} of ")
 
 
 def test_all_scenarios_can_be_walked(ada, session, tui):

@@ -235,6 +235,8 @@ def test_every_control_is_named_reachable_and_legible(page, theme):
         browser.until("return document.getElementById(arguments[0]).dataset.of", tab)
         assert browser.run(UNNAMED) == []
         assert browser.run(CONTRAST) == []
+    browser.click("#theme")         # what is shown changes with it
+    assert browser.run(CONTRAST) == []
     browser.run("document.activeElement.blur()")
     reached = set()
     for _ in range(40):

@@ -171,16 +171,16 @@ static void move_rows(struct ada_tui *tui, int64_t rows)
 	}
 }
 
-/* To the call in which the chosen one lies. */
-static void go_to_caller(struct ada_tui *tui)
+uint64_t ada_tui_open_call(const struct ada_thread *thread, uint64_t position)
 {
 	const struct ada_frame *frame = NULL;
 	struct ada_lookback back;
 
-	ada_lookback_open(&back, shown_thread(tui), tui->timeline.cursor);
+	ada_lookback_open(&back, thread, position);
 	if (!ada_lookback_get(&back, 0, &frame) && frame)
-		tui->timeline.cursor = frame->position;
+		position = frame->position;
 	ada_lookback_close(&back);
+	return position;
 }
 
 static void show_thread(struct ada_tui *tui, int by)
@@ -234,7 +234,7 @@ bool ada_tui_timeline_key(struct ada_tui *tui, int key)
 		stand_at(tui, shown_thread(tui)->count);
 		raise_top(tui, timeline->height - 1);
 		return true;
-	case 'p': go_to_caller(tui); return true;
+	case 'p': timeline->cursor = ada_tui_open_call(shown_thread(tui), timeline->cursor); return true;
 	case 'd': ada_tui_details(tui, shown_thread(tui), timeline->cursor); return true;
 	case ADA_KEY_ENTER:
 		if (ada_walk_fold(&timeline->walk, timeline->cursor))

@@ -76,6 +76,8 @@ void ada_tui_report_close(struct ada_tui *tui);
 
 void ada_tui_timeline_open(struct ada_tui *tui, size_t thread, uint64_t ns);
 void ada_tui_timeline_go(struct ada_tui *tui, uint64_t position); /* to the row there, unfolded */
+/* The call in which the event lies: of a call its caller, of a return its call. `position` itself where there is none. */
+uint64_t ada_tui_open_call(const struct ada_thread *thread, uint64_t position);
 int ada_tui_timeline_draw(struct ada_tui *tui, int row, int rows);
 bool ada_tui_timeline_key(struct ada_tui *tui, int key);
 bool ada_tui_timeline_find(struct ada_tui *tui, bool backwards);

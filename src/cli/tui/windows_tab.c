@@ -31,6 +31,14 @@ int ada_tui_windows_draw(struct ada_tui *tui, int row, int rows)
 	return 0;
 }
 
+/* What was marked is a call, though the mark may name its return. */
+static uint64_t marked_call(const struct ada_thread *thread, uint64_t position)
+{
+	const struct ada_event *event = atf_thread_get(thread->events, position);
+
+	return event && event->event_kind != ADA_EVENT_CALL ? ada_tui_open_call(thread, position) : position;
+}
+
 /* To what was marked first or, where that isn't said, to where the window begins. */
 static void go_to_window(struct ada_tui *tui, const struct ada_recorded_window *window)
 {
@@ -41,7 +49,7 @@ static void go_to_window(struct ada_tui *tui, const struct ada_recorded_window *
 	for (size_t i = 0; i < ada_json_length(marks) && !thread; i++)
 		if (ada_mark_event(window->process, json_object_array_get_idx(marks, i), &thread, &position)) {
 			ada_tui_timeline_open(tui, (size_t)(thread - tui->session->threads.items), window->start_ns);
-			ada_tui_timeline_go(tui, position);
+			ada_tui_timeline_go(tui, marked_call(thread, position));
 		} else {
 			thread = NULL;
 		}

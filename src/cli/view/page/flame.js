@@ -26,7 +26,7 @@ function treeOf(rows) {
 }
 
 function frames(place, top, said) {
-  const width = place.clientWidth || 400, dark = document.documentElement.dataset.theme === "dark", nodes = [];
+  const width = place.clientWidth || 400, nodes = [];
   const above = [];
   for (let node = top.parent; node; node = node.parent) above.unshift(node);
   const put = (node, x, wide, depth) => {
@@ -38,7 +38,9 @@ function frames(place, top, said) {
       onfocus: () => { said.textContent = frame.title; },
     }, wide > 24 ? shortName(node.name) : "");
     frame.setAttribute("aria-label", frame.title);
-    Object.assign(frame.style, { left: `${x}px`, width: `${Math.max(wide - 0.5, 1)}px`, top: `${depth * HEIGHT}px`, background: colour(node.name, dark) });
+    Object.assign(frame.style, { left: `${x}px`, width: `${Math.max(wide - 0.5, 1)}px`, top: `${depth * HEIGHT}px` });
+    frame.style.setProperty("--light", colour(node.name, false)); // the theme chooses: it may change
+    frame.style.setProperty("--dark", colour(node.name, true));
     nodes.push(frame);
   };
   above.forEach((node, depth) => put(node, 0, width, depth));

@@ -1,0 +1,23 @@
+"""tools/pictures makes what docs/pictures shows."""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs" / "pictures"
+
+
+@pytest.mark.traces
+def test_pictures_can_be_taken_anew(ada, tmp_path):
+    if not shutil.which("chromedriver") or not shutil.which("chromium"):
+        pytest.skip("needs chromium and chromium-driver")
+    subprocess.run([sys.executable, ROOT / "tools" / "pictures", f"--output={tmp_path}", ada.path.parent], check=True, timeout=240)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in DOCS.iterdir())
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in tmp_path.glob("*.png"))
+    screens = re.compile(r"(?<=: begin -->\n)```\n(.*?)\n```\n", re.DOTALL)
+    made, shown = (screens.findall((place / "README.md").read_text()) for place in (tmp_path, DOCS))
+    assert len(made) == len(shown) == 5 and all("sell" in text or "handle_request" in text for text in made)
