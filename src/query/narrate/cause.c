@@ -264,14 +264,20 @@ static void tell_unfound(struct ada_story *story, const struct ada_headline *hea
 {
 	const struct ada_recorded_window *window = &story->session->windows.items[headline->window];
 	const char *kind = ada_json_text(window->entry, "triggerKind", "");
+	const char *reason = ada_json_u64(window->entry, "eventCount", 1) ? NULL : ada_json_text(window->entry, "shortReason", NULL);
 	char time[ADA_WORDS];
 
 	if (headline->crash.process) {
 		ada_narrate_crash_cause(story, &headline->crash, true);
 		return;
 	}
-	ada_narrate_say(story, "headline", "%s marked this window, at %s; no call that took long is behind it.", *kind ? kind : "Nothing",
-			ada_words_time(story, ada_json_u64(window->entry, "markedNs", window->start_ns), time));
+	ada_words_time(story, ada_json_u64(window->entry, "markedNs", window->start_ns), time);
+	if (reason)
+		ada_narrate_say(story, "headline", "%s marked this window, at %s; nothing around it is left: %s.", *kind ? kind : "Nothing",
+				time, reason);
+	else
+		ada_narrate_say(story, "headline", "%s marked this window, at %s; no call that took long is behind it.",
+				*kind ? kind : "Nothing", time);
 	ada_narrate_cite_file(story, window->process, "manifest.json", "detail_lane.windows[%u].marks", window->id);
 }
 

@@ -142,7 +142,7 @@ void ada_details_overwritten(struct ada_details *details, uint32_t number, uint6
 				      .count = count,
 				      .chunk = ADA_NONE,
 				      .segment = UINT32_MAX,
-				      .why = ADA_SHORT_OVERRUN,
+				      .why = ADA_SHORT_OVERRUN | ADA_SHORT_OVERWRITTEN,
 				      .last_counter = counter - TICKS_BEFORE,
 				      .first_counter = last ? last->last_counter + 1 :
 							      ada_detail_counter(details, details->options.start_ns) };

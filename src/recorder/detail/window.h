@@ -51,6 +51,7 @@ enum ada_window_short {				/* bits: why a window has less than was asked */
 			ADA_SHORT_LOST = 256,	/* the index lost events that may have belonged to it */
 			ADA_SHORT_LATE = 512,	/* events were committed when it was written, and drained when their detail was gone */
 			ADA_SHORT_QUIET = 1024, /* no event came for a second in a post-roll counted in events */
+			ADA_SHORT_OVERWRITTEN = 2048, /* beside OVERRUN: it was the index that held it no more (--index-mode=circular) */
 };
 
 struct ada_window {
@@ -84,7 +85,7 @@ void ada_windows_close(struct ada_windows *windows);
 int ada_windows_mark(struct ada_windows *windows, const struct ada_window_mark *mark); /* 0 or -ENOMEM */
 /* The post-roll of all marks with this ticket ends here. `shorts`: why earlier than asked; 0: as asked. */
 void ada_windows_resolve(struct ada_windows *windows, uint64_t ticket, uint64_t end_ns, uint32_t shorts);
-/* Some thread has no detail between the two times (inclusive). `why`: ADA_SHORT_OVERRUN or ADA_SHORT_STARVED. The hole is remembered:
+/* Some thread has no detail between the two times (inclusive). `why`: ADA_SHORT_OVERRUN, with or without OVERWRITTEN, or ADA_SHORT_STARVED. The hole is remembered:
  * windows of later marks are cut, too. A hole changes no settled window: the caller tells holes before. True where any window changed:
  * one that was moved behind this hole may have come into another hole. */
 bool ada_windows_hole(struct ada_windows *windows, uint64_t from_ns, uint64_t to_ns, enum ada_window_short why);

@@ -137,7 +137,7 @@ static bool cut(struct ada_windows *windows, size_t i, const struct ada_hole *ho
 	}
 	goes_on = window->end_ns > hole->to && split(windows, i, hole);
 	/* History ends there: an older part without a mark of its own is no part of a pre-roll any more. */
-	if (goes_on && hole->why == ADA_SHORT_OVERRUN && !window->marked_count && !window->frozen) {
+	if (goes_on && hole->why & ADA_SHORT_OVERRUN && !(hole->why & ADA_SHORT_STARVED) && !window->marked_count && !window->frozen) {
 		ada_windows_remove(windows, i);
 		return true;
 	}

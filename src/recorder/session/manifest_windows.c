@@ -275,7 +275,12 @@ static json_object *short_reason_of(const struct ada_provider *provider, const s
 		else
 			say(text, "there were fewer than the %" PRIu64 " events asked before the mark", window->pre_events);
 	}
-	if (window->shorts & ADA_SHORT_OVERRUN)
+	if (window->shorts & ADA_SHORT_OVERWRITTEN)
+		say(text,
+		    "newer events had overwritten some of it in the index buffer of %s: a larger --index-buffer keeps more, "
+		    "--index-mode=streaming all",
+		    size_text(provider->recorder->options->index_buffer_bytes, size));
+	else if (window->shorts & ADA_SHORT_OVERRUN)
 		say_overrun(text, provider, window, metrics);
 	if (window->shorts & ADA_SHORT_FROZEN)
 		say(text, "its pre-roll reaches into a window that was already being written");

@@ -107,6 +107,18 @@ def test_first_and_last_event_of_a_window_in_time(record, pre, post):
     recording.check_whole()
 
 
+def test_a_window_that_newer_events_have_overwritten_says_so(record, ada):
+    """The circular index holds the last megabyte: of the first mark nothing is left, and no detail buffer would have helped."""
+    recording = record("work:10 mark spin:400000 mark spin:10", "--trigger=symbol=marked@pre=4ev,post=4ev", "--index-mode=circular",
+                       "--index-buffer=1M")
+    old, new = recording.windows
+    assert (old["markedCount"], old["eventCount"]) == (1, 0) and (new["markedCount"], new["shortReason"]) == (1, None)
+    assert old["shortReason"].startswith("newer events had overwritten some of it in the index buffer of 1M: a larger --index-buffer")
+    told = " ".join(ada("narrate", recording.path).stdout.decode().split())
+    assert "nothing around it is left: newer events had overwritten" in told
+    recording.check_whole()
+
+
 def test_multiple_triggers_in_quick_succession(record):
     # Rolls a hundred times as long as the pauses: on a busy machine 10 ms may be many.
     recording = record("work:10 sleep:1200 " + "mark work:5 sleep:10 other work:5 sleep:10 " * 5 + "sleep:1200 work:10",
