@@ -73,6 +73,23 @@ def test_no_row(ada, session):
     assert rows(ada, session("plain"), sql) == []
 
 
+@pytest.mark.parametrize("asked, told", [
+    ("callers('leaff')", ["No function of the recording is called 'leaff' (near it: leaf): `ada query"]),
+    ("callees('leaff,no_such_*')", ["No function of the recording is called 'leaff' (near it: leaf)", "No function of the recording is called 'no_such_*':"]),
+    ("callers('leaf')", []), ("callees('leaf')", []), ("callers(NULL)", []), ("callers(1 << 60)", []),
+    ("functions f, callers(f.name)", [])])
+def test_a_name_that_no_function_has_is_told(ada, session, asked, told):
+    statement = f"SELECT count(*) AS n FROM {asked}"
+    shown = ada("query", session("rules"), statement)
+    assert shown.status == 0 and not shown.stderr
+    lines = [line for line in shown.stdout.decode().splitlines() if line.startswith("No function")]
+    assert len(lines) == len(told) and all(line.startswith(text) for line, text in zip(lines, told)), shown.stdout
+    for form in "json", "csv":
+        machine = ada("query", f"--format={form}", session("rules"), statement)
+        assert machine.status == 0 and machine.stderr.decode().splitlines() == lines and b"No function" not in machine.stdout
+    json.loads(ada("query", "--format=json", session("rules"), statement).stdout)
+
+
 def test_a_long_table_streams_with_the_widths_of_its_beginning(ada, session):
     lines = ada("query", session("large"), "SELECT index_seq, function, NULL AS n, x'0a' AS b FROM events LIMIT 3000").stdout.decode()
     lines = lines.splitlines()

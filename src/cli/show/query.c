@@ -147,6 +147,29 @@ static void warn_of_losses(const char *command, const struct ada_completeness *c
 			completeness->lost == 1 ? " was" : "s were");
 }
 
+/* Names that callers() and callees() were asked for and that no function of the recording has: with the answer where that is for people. */
+static void tell_unmet(const char *command, sqlite3 *database, struct ada_output *answer, const struct ada_session *session,
+		       const struct ada_options *options)
+{
+	static struct ada_output errors;
+	struct ada_pattern_list patterns = { 0 };
+	struct ada_error ignored = { "" };
+	sqlite3_stmt *statement = NULL;
+	char *names = NULL, *rest, *name;
+
+	if (sqlite3_prepare_v2(database, "SELECT ada_unmet()", -1, &statement, NULL) == SQLITE_OK &&
+	    sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0))
+		names = strdup((const char *)sqlite3_column_text(statement, 0));
+	sqlite3_finalize(statement);
+	for (name = strtok_r(names ? names : (char[]){ "" }, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest))
+		ada_pattern_list_add(&patterns, name, &ignored);
+	ada_output_open(&errors, STDERR_FILENO);
+	ada_answer_unmatched(options->format == ADA_FORMAT_TEXT ? answer : &errors, session, &patterns);
+	ada_output_finish(&errors, command);
+	ada_pattern_list_free(&patterns);
+	free(names);
+}
+
 static int statement_answer(const char *command, sqlite3 *database, sqlite3_stmt *statement, const struct ada_session *session,
 			    const struct ada_options *options)
 {
@@ -171,6 +194,7 @@ static int statement_answer(const char *command, sqlite3 *database, sqlite3_stmt
 	ada_query_print_end(&printer, &completeness, status);
 	if (options->format == ADA_FORMAT_CSV)
 		warn_of_losses(command, &completeness);
+	tell_unmet(command, database, &output, session, options);
 	result = ada_answer_finish(command, &output, session);
 	status = status ? status : result;
 done:

@@ -100,6 +100,17 @@ static void visited(sqlite3_context *context, int argc, sqlite3_value **argv)
 	sqlite3_result_int64(context, (int64_t)sql->visited);
 }
 
+/* For who shows the answer: what callers() and callees() were asked for and had nothing of, a line each. */
+static void unmet(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const struct ada_sql *sql = sqlite3_user_data(context);
+	sqlite3_str *text = sqlite3_str_new(NULL);
+
+	for (size_t i = 0; i < sql->unmet.count; i++)
+		sqlite3_str_appendf(text, "%s%s", i ? "\n" : "", sql->unmet.items[i]);
+	sqlite3_result_text(context, sqlite3_str_finish(text), -1, sqlite3_free);
+}
+
 static void free_state(void *context)
 {
 	ada_sql_release(context);
@@ -118,7 +129,8 @@ int ada_sql_functions_add(sqlite3 *database, struct ada_sql *sql)
 		     { "hex64", 1, SQLITE_DETERMINISTIC, hex64 },
 		     { "as_double", 1, SQLITE_DETERMINISTIC, as_double },
 		     { "as_float", 1, SQLITE_DETERMINISTIC, as_float },
-		     { "ada_visited", 0, 0, visited } };
+		     { "ada_visited", 0, 0, visited },
+		     { "ada_unmet", 0, 0, unmet } };
 	int result = SQLITE_OK;
 
 	for (size_t i = 0; i < sizeof list / sizeof *list && result == SQLITE_OK; i++) {

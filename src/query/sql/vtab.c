@@ -26,6 +26,9 @@ void ada_sql_release(struct ada_sql *sql)
 	if (--sql->references)
 		return;
 	ada_sql_names_close(sql);
+	for (size_t i = 0; i < sql->unmet.count; i++)
+		free(sql->unmet.items[i]);
+	ada_array_free(&sql->unmet);
 	free(sql->bases);
 	free(sql);
 }
