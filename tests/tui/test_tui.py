@@ -1,4 +1,5 @@
 """ada tui in a terminal: real keys, and what the screen then says beside what graph, report, dump and windows answer."""
+import itertools
 import json
 import pathlib
 import re
@@ -22,8 +23,9 @@ def tui(ada, session):
 
 
 def body(text, skip=2):
-    """The rows: without tabs, titles and foot."""
-    return [line.rstrip() for line in text.splitlines()[skip:-1] if line.strip()]
+    """The rows: without tabs, titles, lanes and foot."""
+    rows = [line.rstrip() for line in text.splitlines()[skip:-1] if line.strip()]
+    return list(itertools.takewhile(lambda row: not re.match(r"threads \d+ to ", row), rows))
 
 
 def printed(ada, *arguments):
@@ -178,6 +180,50 @@ def test_threads_and_windows_and_details(ada, session, tui):
         terminal.type("t+99s\n")
         terminal.type("q")
         assert terminal.ended() == 0
+
+
+def lane_wanted(events, from_ns, to_ns, columns):
+    """Of a thread's events: in the middle of each column the innermost call that is open; neighbours in the same one are a slice."""
+    cells, stack, at = [], [], 0
+    for column in range(columns):
+        middle = from_ns + (to_ns - from_ns) * (2 * column + 1) // (2 * columns)
+        while at < len(events) and events[at]["timestamp_ns"] < middle:
+            event = events[at]
+            if event["kind"] in ("call", "return", "exception"):
+                del stack[event["depth"]:]
+            if event["kind"] == "call":
+                stack.append((event["index_seq"], event["function"]))
+            at += 1
+        cells.append(stack[-1] if stack else None)
+    text = ""
+    for _, slice_ in itertools.groupby(cells):
+        slice_ = list(slice_)
+        text += "." * len(slice_) if slice_[0] is None else ("|" + slice_[0][1])[:len(slice_)].ljust(len(slice_))
+    return text.rstrip()
+
+
+@pytest.mark.parametrize("scenario, columns, lines, shown", [("story", 100, 30, 2), ("random:11:9:3000", 130, 30, 7), ("random:11:9:3000", 90, 14, 2)])
+def test_each_thread_has_a_lane(ada, session, tui, scenario, columns, lines, shown):
+    path = session(scenario)
+    events = [json.loads(line) for line in ada("dump", "--format=json", path).stdout.splitlines()[:-1]]
+    threads = [(row["process"], row["thread"]) for row in
+               json.loads(ada("query", "--format=json", path, "SELECT process, thread FROM threads").stdout)["rows"]]
+    several = len({process for process, _ in threads}) > 1
+    begin = min(event["timestamp_ns"] for event in events)
+    with tui(scenario, columns=columns, lines=lines) as terminal:
+        terminal.type("3")
+        for chosen, keys in ((0, ""), (0, "\x06\x06"), (1, ")"), (1, "jjj"), (len(threads) - 1, "((")):
+            terminal.type(keys)
+            first = min(max(0, chosen - shown // 2), len(threads) - shown)
+            text = terminal.until(lambda text, chosen=chosen, first=first: "{} thread {} ".format(*threads[chosen]) in text and
+                                  f"threads {first + 1} to {first + shown} of {len(threads)}" in text)
+            rows = timeline_rows(text)
+            from_ns, to_ns = (begin + int(row[0].replace(".", "").strip("+s")) for row in (rows[0], rows[-1]))
+            lanes = text.splitlines()[-1 - shown:-1]
+            for (process, thread), lane in zip(threads[first:], lanes):
+                assert lane.startswith(f"{process} {thread} " if several else f"{thread} ")
+                own = [event for event in events if event["thread"] == thread and event.get("process", process) == process]
+                assert lane[24:].rstrip() == lane_wanted(own, from_ns, to_ns, columns - 24), (process, thread)
 
 
 @pytest.mark.traces

@@ -93,6 +93,11 @@ void ada_screen_close(void)
 	screen = NULL;
 }
 
+int ada_screen_columns(void)
+{
+	return COLS;
+}
+
 int ada_screen_rows(void)
 {
 	return LINES;

@@ -13,6 +13,7 @@ int ada_screen_open(struct ada_error *error); /* 0 or -errno */
 void ada_screen_close(void);		      /* also of none */
 
 int ada_screen_rows(void);
+int ada_screen_columns(void);
 bool ada_screen_utf8(void);
 
 /* A key (keys.h), waited for so long. What was drawn is shown first. */

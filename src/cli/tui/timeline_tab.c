@@ -8,6 +8,7 @@
 #include "cli/screen/ask.h"
 #include "cli/screen/keys.h"
 #include "cli/screen/screen.h"
+#include "cli/tui/lanes.h"
 #include "cli/tui/tui.h"
 #include "query/calls/stack.h"
 
@@ -127,13 +128,25 @@ static void settle_top(struct ada_tui *tui)
 	raise_top(tui, timeline->height - 1);
 }
 
+/* The rows that are on the screen now, and below them what the other threads did meanwhile. */
+static void draw_lanes(const struct ada_tui *tui, uint64_t last, int row, int height)
+{
+	const struct ada_tui_timeline *timeline = &tui->timeline;
+	struct ada_tui_lanes lanes = { .chosen = timeline->thread };
+
+	lanes.from_ns = atf_thread_get(shown_thread(tui)->events, timeline->top)->timestamp_ns;
+	lanes.at_ns = atf_thread_get(shown_thread(tui)->events, timeline->cursor)->timestamp_ns;
+	lanes.to_ns = atf_thread_get(shown_thread(tui)->events, last)->timestamp_ns;
+	ada_tui_lanes_draw(tui, &lanes, row, height);
+}
+
 int ada_tui_timeline_draw(struct ada_tui *tui, int row, int rows)
 {
 	struct ada_tui_timeline *timeline = &tui->timeline;
-	uint64_t position;
-	int result, chosen = -1, count = 0;
+	int result, chosen = -1, count = 0, lanes = ada_tui_lanes_height(tui, rows), below = row + rows - lanes;
+	uint64_t position, last = 0;
 
-	timeline->height = rows - 1;
+	timeline->height = rows - 1 - lanes;
 	if (timeline->empty) {
 		ada_screen_put(row, ADA_INK_PLAIN, "No call was recorded of this thread: ( and ) show others.");
 		return 0;
@@ -146,11 +159,14 @@ int ada_tui_timeline_draw(struct ada_tui *tui, int row, int rows)
 	for (position = timeline->top; count < timeline->height && ada_walk_at_or_behind(&timeline->walk, &position); position++) {
 		chosen = position == timeline->cursor ? count : chosen;
 		put_call(tui, &tui->sheet.output, position);
+		last = position;
 		count++;
 	}
 	result = ada_sheet_end(&tui->sheet);
 	for (int i = 0; i < count && !result; i++)
 		ada_screen_put(row + i, i == chosen ? ADA_INK_CHOSEN : ADA_INK_PLAIN, ada_sheet_line(&tui->sheet, (uint64_t)i));
+	if (lanes && !result)
+		draw_lanes(tui, last, below, lanes);
 	return result;
 }
 

@@ -44,6 +44,8 @@ static const struct ada_key_help keys[] = {
 	{ "Enter", "fold and unfold what the call calls" },
 	{ "p, d", "to the caller; all that is known of the call: arguments, cause" },
 	{ "( ), t", "the thread before, the next one; go to a time" },
+	{ "lanes", "below: what each thread was in meanwhile; | begins a call, . is outside" },
+	{ "", "every call, ? in one that began far back; v is the chosen call's time" },
 	{ "Windows", NULL },
 	{ "Enter", "the timeline at what was marked" },
 	{ NULL, NULL },
