@@ -71,25 +71,17 @@ int atf_pack_get_long(struct atf_pack_decoding *decoding, uint8_t code, uint64_t
 	return 0;
 }
 
-int atf_pack_get_name(struct atf_pack_decoding *decoding, uint16_t *guess, uint8_t rank, uint64_t *function)
+uint32_t atf_pack_get_new(struct atf_pack_decoding *decoding, uint16_t *guess, uint8_t rank)
 {
 	struct atf_pack_model *model = &decoding->unpacker->model;
 	uint32_t name;
 
-	if (rank == ATF_PACK_RANK_KNOWN) {
-		name = atf_pack_get_byte(&decoding->names);
-		name |= (uint32_t)atf_pack_get_byte(&decoding->names) << 8;
-		if (name > model->names)
-			return -ATF_ERROR_CORRUPT;
-		*function = model->functions[name];
-	} else if (rank == ATF_PACK_RANK_NEW) {
-		*function = model->new_function += atf_pack_unfold(atf_pack_get(&decoding->names));
-		name = atf_pack_model_name(model, *function);
-	} else {
-		return -ATF_ERROR_CORRUPT;
-	}
+	if (rank != ATF_PACK_RANK_NEW)
+		return ATF_PACK_NO_NAME;
+	model->new_function += atf_pack_unfold(atf_pack_get(&decoding->names));
+	name = atf_pack_model_name(model, model->new_function);
 	guess[ATF_PACK_WAYS - 1] = (uint16_t)name;
-	return decoding->names.bad ? -ATF_ERROR_CORRUPT : (int)name;
+	return decoding->names.bad ? ATF_PACK_NO_NAME : name;
 }
 
 int atf_pack_next_stretch(struct atf_pack_decoding *decoding)

@@ -51,20 +51,21 @@ static int get_plain(struct atf_pack_decoding *decoding, struct ada_event *event
 			break;
 		ns += delta;
 		if (kinds[at / 64] >> at % 64 & 1) {
-			uint64_t function;
+			uint8_t rank;
 
 			if (ranks == ranks_end || depth >= UINT32_MAX) {
 				status = -ATF_ERROR_CORRUPT;
 				break;
 			}
-			caller = atf_pack_get_function(decoding, model, before, caller, *ranks++, &function);
+			rank = *ranks++;
+			caller = atf_pack_get_called(decoding, model, before, caller, rank);
 			if (caller == ATF_PACK_NO_NAME ||
 			    (frame == unpacker->frames.items + unpacker->frames.capacity && !(frame = more_frames(unpacker)))) {
 				status = caller == ATF_PACK_NO_NAME ? -ATF_ERROR_CORRUPT : -ATF_ERROR_MEMORY;
 				break;
 			}
-			*frame++ = (struct atf_pack_open){ function, (uint32_t)depth, caller };
-			put_event(event, ns, function, thread_id | (uint64_t)ADA_EVENT_CALL << 32, where | depth++);
+			*frame = (struct atf_pack_open){ atf_pack_called(model, rank, caller), (uint32_t)depth, caller };
+			put_event(event, ns, frame++->function, thread_id | (uint64_t)ADA_EVENT_CALL << 32, where | depth++);
 			before = caller << 1;
 		} else {
 			if (frame == unpacker->frames.items) {

@@ -51,9 +51,8 @@ bool atf_pack_decode_fits(const struct atf_pack_decoding *decoding, uint64_t fir
 int atf_pack_columns_load(struct atf_pack_decoding *decoding, const uint8_t *block, const AtfPackBlock *head);
 /* Puts the innermost of the lane's frames that are left below the others, where those are used up. */
 int atf_pack_take_outer(struct atf_pack_decoding *decoding);
-/* ns that are no byte; a function that no guess names: its name, or -ATF_ERROR_CORRUPT. */
-int atf_pack_get_long(struct atf_pack_decoding *decoding, uint8_t code, uint64_t *delta);
-int atf_pack_get_name(struct atf_pack_decoding *decoding, uint16_t *guess, uint8_t rank, uint64_t *function);
+int atf_pack_get_long(struct atf_pack_decoding *decoding, uint8_t code, uint64_t *delta);     /* ns that are no byte */
+uint32_t atf_pack_get_new(struct atf_pack_decoding *decoding, uint16_t *guess, uint8_t rank); /* as atf_pack_get_called */
 /* Goes on to the next stretch of detail_seq, when the last is used up. */
 int atf_pack_next_stretch(struct atf_pack_decoding *decoding);
 int atf_pack_next_mark(struct atf_pack_decoding *decoding);
@@ -91,24 +90,34 @@ static inline void atf_pack_decode_pass(struct atf_pack_decoding *decoding, uint
 
 #define ATF_PACK_NO_NAME UINT32_MAX
 
-/* The function of a CALL with this rank, and its name; ATF_PACK_NO_NAME: there is no such. */
-static inline uint32_t atf_pack_get_function(struct atf_pack_decoding *decoding, struct atf_pack_model *model, uint32_t before,
-					     uint32_t caller, uint8_t rank, uint64_t *function)
+/* The name of the function of a CALL with this rank; ATF_PACK_NO_NAME: there is no such. */
+static inline uint32_t atf_pack_get_called(struct atf_pack_decoding *decoding, struct atf_pack_model *model, uint32_t before,
+					   uint32_t caller, uint8_t rank)
 {
 	uint16_t *guess = atf_pack_model_guess(model, before, caller), name;
 
-	if (rank >= ATF_PACK_WAYS) {
-		int given = atf_pack_get_name(decoding, guess, rank, function);
-
-		return given < 0 ? ATF_PACK_NO_NAME : (uint32_t)given;
+	if (rank > ATF_PACK_RANK_KNOWN)
+		return atf_pack_get_new(decoding, guess, rank);
+	if (rank == ATF_PACK_RANK_KNOWN) {
+		if (decoding->names.end - decoding->names.at < (ptrdiff_t)sizeof name)
+			return ATF_PACK_NO_NAME;
+		memcpy(&name, decoding->names.at, sizeof name);
+		decoding->names.at += sizeof name;
+		guess[ATF_PACK_WAYS - 1] = name;
+		return name <= model->names ? name : ATF_PACK_NO_NAME;
 	}
 	name = guess[rank];
 	if (rank) {
 		guess[rank] = guess[rank - 1];
 		guess[rank - 1] = name;
 	}
-	*function = model->functions[name];
 	return name;
+}
+
+/* And the function itself: not all have a name. */
+static inline uint64_t atf_pack_called(const struct atf_pack_model *model, uint8_t rank, uint32_t name)
+{
+	return rank == ATF_PACK_RANK_NEW ? model->new_function : model->functions[name];
 }
 
 #pragma GCC visibility pop

@@ -133,19 +133,22 @@ static int get_other(struct atf_pack_decoding *decoding, struct ada_event *event
 static int get_call(struct atf_pack_decoding *decoding, struct ada_event *event)
 {
 	uint64_t levels = atf_pack_get(&decoding->marks), depth = atf_pack_get(&decoding->marks);
+	struct atf_pack_model *model = &decoding->unpacker->model;
 	const struct atf_pack_open *top;
 	int status = pop_many(decoding, decoding->marks.bad ? 0 : levels);
 	uint32_t name;
+	uint8_t rank;
 
 	if (status)
 		return status;
 	top = atf_pack_top_of(decoding);
 	if (decoding->ranks.at == decoding->ranks.end)
 		return -ATF_ERROR_CORRUPT;
-	name = atf_pack_get_function(decoding, &decoding->unpacker->model, decoding->before, top ? top->name : 0, *decoding->ranks.at++,
-				     &event->function_id);
+	rank = *decoding->ranks.at++;
+	name = atf_pack_get_called(decoding, model, decoding->before, top ? top->name : 0, rank);
 	if (name == ATF_PACK_NO_NAME || depth > UINT32_MAX)
 		return -ATF_ERROR_CORRUPT;
+	event->function_id = atf_pack_called(model, rank, name);
 	depth += atf_pack_depth_below(decoding);
 	status = push(decoding, event->function_id, depth, name);
 	event->call_depth = (uint32_t)depth;

@@ -44,10 +44,17 @@ static inline unsigned int ada_histogram_few_index(uint64_t value)
 	return (unsigned int)((bits >> (52 - ADA_HISTOGRAM_BITS)) - ADA_HISTOGRAM_REAL_BASE - small);
 }
 
-static inline int ada_histogram_add(struct ada_histogram *histogram, uint64_t value) /* 0 or -ENOMEM */
+/* The same of a value below 256. */
+static inline unsigned int ada_histogram_short_index(uint64_t value)
 {
-	unsigned int index = ada_histogram_few_index(value);
+	uint64_t halved = ADA_HISTOGRAM_BUCKETS + value / 2;
 
+	return (unsigned int)(value < halved ? value : halved);
+}
+
+/* `index` is that of the value. 0 or -ENOMEM, as below. */
+static inline int ada_histogram_add_at(struct ada_histogram *histogram, uint64_t value, unsigned int index)
+{
 	/* Outside of [min, max]. Both are 0 before the first value: if that value is 0, they are right already. */
 	if (__builtin_expect(value - histogram->min > histogram->max - histogram->min, 0))
 		ada_histogram_widen(histogram, value);
@@ -58,6 +65,11 @@ static inline int ada_histogram_add(struct ada_histogram *histogram, uint64_t va
 	if (__builtin_expect(!++histogram->few[index], 0))
 		return ada_histogram_more(histogram, index, UINT8_MAX + 1);
 	return 0;
+}
+
+static inline int ada_histogram_add(struct ada_histogram *histogram, uint64_t value)
+{
+	return ada_histogram_add_at(histogram, value, ada_histogram_few_index(value));
 }
 
 static inline uint64_t ada_histogram_bucket(const struct ada_histogram *histogram, unsigned int index)

@@ -13,15 +13,17 @@
 
 #define FRAMES 4096 /* 160 KiB of stack, used as deep as calls go */
 
-struct frame { /* that at the bottom is no call's, but for its children_ns and name */
-	uint64_t start_ns, children_ns;
+struct frame { /* that at the bottom is no call's, but for its children_ns and name; depths rise by one */
+	uint64_t start_ns;
+	uint64_t children_ns; /* of the innermost one: in a variable */
 	uintptr_t remembered; /* as of ada_tally_remember */
-	struct atf_pack_open open;
+	uint64_t function;
+	uint32_t name;
 };
 
-static bool is_call(const struct atf_pack_decoding *decoding, uint32_t at)
+static bool is_call(const uint64_t *kinds, uint32_t at)
 {
-	return decoding->kinds[at / 64] >> at % 64 & 1;
+	return kinds[at / 64] >> at % 64 & 1;
 }
 
 /* Whether a call right below the decoder's innermost one lies below the thread's, with depths that fit. */
@@ -34,75 +36,107 @@ static bool calls_fit(const struct ada_tally_way *way, const struct atf_pack_dec
 	return (int64_t)depth > floor && depth < UINT32_MAX - FRAMES;
 }
 
-static inline struct ada_function_stats *function_of(struct ada_tally *tally, uint32_t name, uint64_t function_id)
+static __attribute__((noinline)) struct ada_function_stats *meet(struct ada_tally *tally, uint32_t name, uint64_t function_id)
 {
-	struct ada_function_stats *function = tally->names[name];
+	struct ada_function_stats *function = ada_tally_find(tally, function_id);
 
-	if (__builtin_expect(!function, 0)) {
-		function = ada_tally_find(tally, function_id);
-		if (name) /* 0 is that of all functions without one */
-			tally->names[name] = function;
-	}
+	if (name) /* 0 is that of all functions without one */
+		tally->names[name] = function;
 	return function;
 }
 
+/* The ns that a byte of TIMES stands for. `delta` stays out of memory where they are in the byte. */
+static inline int get_delta(struct atf_pack_decoding *decoding, uint8_t byte, uint64_t *delta)
+{
+	uint64_t longer;
+	int status;
+
+	if (byte < ATF_PACK_LONG_2) {
+		*delta = byte;
+		return 0;
+	}
+	status = atf_pack_get_long(decoding, byte, &longer);
+	*delta = status ? 0 : longer;
+	return status;
+}
+
+/* A call that lasted as many ns as a byte of TIMES says, and made none. */
+static inline void count_short(struct ada_tally *tally, struct ada_function_stats *function, uint64_t ns)
+{
+	function->total_ns += function->active ? 0 : ns;
+	function->self_ns += ns;
+	if (ada_histogram_add_at(&function->durations, ns, ada_histogram_short_index(ns)))
+		tally->result = -ENOMEM;
+}
+
 /* The plain events up to `end` that begin calls, or end those begun here. Leaves `decoding` at the first that is neither, or finds no frame
- * left. 0, or a negative atf_error. */
+ * left. 0, or a negative atf_error. What the loop needs at each event is in variables of its own: the compiler can't know that the
+ * histograms don't lie over it. */
 static int count_frames(struct ada_tally *tally, struct frame *frames, struct frame **top, struct atf_pack_decoding *decoding, uint32_t end)
 {
 	struct atf_pack_model *model = &decoding->unpacker->model;
+	struct ada_function_stats **names = tally->names;
+	const uint64_t *kinds = decoding->kinds;
 	const uint8_t *times = decoding->times, *ranks = decoding->ranks.at, *const ranks_end = decoding->ranks.end;
-	uint32_t before = decoding->before, at = decoding->at, depth = (uint32_t)atf_pack_depth_below(decoding);
+	uint32_t before = decoding->before, at = decoding->at, caller = frames->name;
+	uint64_t ns = decoding->ns, children_ns = 0, delta;
 	struct frame *frame = frames;
-	uint64_t ns = decoding->ns, delta, id;
 	int status = 0;
 
 	for (; at < end; at++) {
-		if (is_call(decoding, at)) {
+		if (is_call(kinds, at)) {
 			struct ada_function_stats *function;
 			uint32_t name;
+			uint8_t rank;
 
 			if (frame == frames + FRAMES - 1)
 				break;
-			delta = times[at];
-			if (delta >= ATF_PACK_LONG_2 && (status = atf_pack_get_long(decoding, (uint8_t)delta, &delta)))
+			if ((status = get_delta(decoding, times[at], &delta)))
 				break;
 			ns += delta;
-			name = ranks < ranks_end ? atf_pack_get_function(decoding, model, before, frame->open.name, *ranks++, &id) :
-						   ATF_PACK_NO_NAME;
-			status = name == ATF_PACK_NO_NAME ? -ATF_ERROR_CORRUPT : 0;
-			if (status || !(function = function_of(tally, name, id)))
+			rank = ranks < ranks_end ? *ranks++ : UINT8_MAX;
+			name = atf_pack_get_called(decoding, model, before, caller, rank);
+			if (name == ATF_PACK_NO_NAME) {
+				status = -ATF_ERROR_CORRUPT;
 				break;
-			if (at + 1 < end && !is_call(decoding, at + 1)) { /* its end: it never becomes a frame */
-				delta = times[++at];
-				if (delta >= ATF_PACK_LONG_2 && (status = atf_pack_get_long(decoding, (uint8_t)delta, &delta)))
+			}
+			function = names[name];
+			if (!function && !(function = meet(tally, name, atf_pack_called(model, rank, name))))
+				break;
+			if (at + 1 < end && !is_call(kinds, at + 1)) { /* its end: it never becomes a frame */
+				if ((status = get_delta(decoding, times[++at], &delta)))
 					break;
+				if (times[at] < ATF_PACK_LONG_2)
+					count_short(tally, function, delta);
+				else
+					ada_tally_count(tally, (uintptr_t)function | !function->active, delta, 0, false);
 				ns += delta;
-				frame->children_ns += delta;
-				ada_tally_count(tally, (uintptr_t)function | !function->active, delta, 0, false);
+				children_ns += delta;
 				before = name << 1 | 1;
 				continue;
 			}
-			*++frame = (struct frame){ ns, 0, ada_tally_remember(function), { id, depth++, name } };
+			frame->children_ns = children_ns;
+			children_ns = 0;
+			*++frame = (struct frame){ ns, 0, ada_tally_remember(function), atf_pack_called(model, rank, name), caller = name };
 			before = name << 1;
 		} else {
 			uint64_t duration_ns;
 
 			if (frame == frames)
 				break;
-			delta = times[at];
-			if (delta >= ATF_PACK_LONG_2 && (status = atf_pack_get_long(decoding, (uint8_t)delta, &delta)))
+			if ((status = get_delta(decoding, times[at], &delta)))
 				break;
 			ns += delta;
 			duration_ns = ns - frame->start_ns;
-			frame[-1].children_ns += duration_ns;
 			ada_tally_function(frame->remembered)->active--;
-			ada_tally_count(tally, frame->remembered, duration_ns, frame->children_ns, false);
-			before = frame->open.name << 1 | 1;
-			depth--;
+			ada_tally_count(tally, frame->remembered, duration_ns, children_ns, false);
+			before = caller << 1 | 1;
 			frame--;
+			children_ns = frame->children_ns + duration_ns;
+			caller = frame->name;
 		}
 	}
+	frame->children_ns = children_ns;
 	atf_pack_decode_pass(decoding, at, before, ns, ranks);
 	*top = frame;
 	return status;
@@ -112,6 +146,7 @@ static int count_frames(struct ada_tally *tally, struct frame *frames, struct fr
 static int join_frames(struct ada_tally_way *way, struct atf_pack_decoding *decoding, const struct frame *frames, const struct frame *top)
 {
 	struct ada_calls *calls = &way->tally->calls;
+	uint32_t depth = (uint32_t)atf_pack_depth_below(decoding);
 	size_t count = (size_t)(top - frames);
 
 	if (calls->stack.count)
@@ -120,13 +155,14 @@ static int join_frames(struct ada_tally_way *way, struct atf_pack_decoding *deco
 		way->children_ns += frames->children_ns;
 	if (ada_array_reserve(&calls->stack, count) || ada_array_reserve(&decoding->unpacker->frames, count))
 		return -ATF_ERROR_MEMORY;
-	for (const struct frame *frame = frames + 1; frame <= top; frame++) {
-		decoding->unpacker->frames.items[decoding->unpacker->frames.count++] = frame->open;
-		calls->stack.items[calls->stack.count++] = (struct ada_call){ .function_id = frame->open.function,
+	for (const struct frame *frame = frames + 1; frame <= top; frame++, depth++) {
+		decoding->unpacker->frames.items[decoding->unpacker->frames.count++] = (struct atf_pack_open){ frame->function, depth,
+													       frame->name };
+		calls->stack.items[calls->stack.count++] = (struct ada_call){ .function_id = frame->function,
 									      .start_ns = frame->start_ns,
 									      .children_ns = frame->children_ns,
 									      .losses = calls->losses,
-									      .depth = frame->open.depth,
+									      .depth = depth,
 									      .user = (void *)frame->remembered };
 	}
 	return 0;
@@ -139,7 +175,7 @@ static int count_calls(struct ada_tally_way *way, struct atf_pack_decoding *deco
 	int status;
 
 	frames[0].children_ns = 0;
-	frames[0].open.name = open ? open->name : 0;
+	frames[0].name = open ? open->name : 0;
 	status = count_frames(way->tally, frames, &top, decoding, end);
 	return status ? status : join_frames(way, decoding, frames, top);
 }
@@ -150,7 +186,7 @@ static int count_older(struct ada_tally_way *way, struct atf_pack_decoding *deco
 	struct atf_unpacker *unpacker = decoding->unpacker;
 	int status = 0;
 
-	while (decoding->at < end && !is_call(decoding, decoding->at) && unpacker->frames.count && !status) {
+	while (decoding->at < end && !is_call(decoding->kinds, decoding->at) && unpacker->frames.count && !status) {
 		const struct atf_pack_open open = unpacker->frames.items[unpacker->frames.count - 1];
 		uint64_t delta = decoding->times[decoding->at];
 
@@ -184,7 +220,7 @@ static int count_plain(struct ada_tally_way *way, struct atf_pack_decoding *deco
 			break;
 		if (decoding->stretch < end - at)
 			end = at + decoding->stretch;
-		if (!is_call(decoding, at))
+		if (!is_call(decoding->kinds, at))
 			status = count_older(way, decoding, end);
 		else if (calls_fit(way, decoding))
 			status = count_calls(way, decoding, end);
