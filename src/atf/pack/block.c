@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define LEVEL 1
+#define MIN_MATCH 7 /* instead of 6: fewer and longer matches, so less to decode, in some bytes less */
 
 struct atf_packer *atf_packer_new(void)
 {
@@ -13,7 +14,9 @@ struct atf_packer *atf_packer_new(void)
 	if (!packer)
 		return NULL;
 	packer->zstd = ZSTD_createCCtx();
-	if (!packer->zstd) {
+	if (!packer->zstd || ZSTD_isError(ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, LEVEL)) ||
+	    ZSTD_isError(ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_minMatch, MIN_MATCH))) {
+		ZSTD_freeCCtx(packer->zstd);
 		free(packer);
 		return NULL;
 	}
@@ -40,7 +43,7 @@ static uint32_t store(struct atf_packer *packer, enum atf_pack_how how, const ui
 	size_t stored = length;
 
 	if (how == ATF_PACK_ZSTD && length > 8) {
-		stored = ZSTD_compressCCtx(packer->zstd, block->items + block->count, block->capacity - block->count, bytes, length, LEVEL);
+		stored = ZSTD_compress2(packer->zstd, block->items + block->count, block->capacity - block->count, bytes, length);
 		if (ZSTD_isError(stored) || stored >= length)
 			stored = length;
 	}
