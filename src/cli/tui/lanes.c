@@ -38,7 +38,7 @@ static uint64_t column_ns(const struct ada_tui_lanes *lanes, int column, int col
 enum lane_state { LANE_INSIDE, LANE_OUTSIDE, LANE_FAR };
 
 /* What is open right before the event at `position`. */
-static enum lane_state look(const struct ada_thread *thread, uint64_t position, struct ada_frame *found)
+static enum lane_state lane_at(const struct ada_thread *thread, uint64_t position, struct ada_frame *found)
 {
 	enum lane_state state = LANE_OUTSIDE;
 	const struct ada_frame *frame = NULL;
@@ -84,7 +84,7 @@ static void put_lane(const struct ada_thread *thread, const struct ada_tui_lanes
 		enum lane_state was = state;
 
 		if (next != position)
-			state = look(thread, next, &frame);
+			state = lane_at(thread, next, &frame);
 		position = next;
 		if (state != LANE_INSIDE) {
 			text[i] = state == LANE_FAR ? '?' : '.';
@@ -114,7 +114,8 @@ static void put_ruler(const struct ada_tui *tui, const struct ada_tui_lanes *lan
 
 void ada_tui_lanes_draw(const struct ada_tui *tui, const struct ada_tui_lanes *lanes, int row, int height)
 {
-	size_t threads = tui->session->threads.count, count = (size_t)height - 1, first = lanes->chosen > count / 2 ? lanes->chosen - count / 2 : 0;
+	size_t threads = tui->session->threads.count, count = (size_t)height - 1,
+	       first = lanes->chosen > count / 2 ? lanes->chosen - count / 2 : 0;
 	int columns = lane_columns();
 
 	if (first + count > threads)
