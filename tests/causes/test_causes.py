@@ -40,7 +40,7 @@ PROGRAMS = {
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
     directory = tmp_path_factory.mktemp("causes")
-    for name in [*PROGRAMS, "arena", "ten"]:
+    for name in [*PROGRAMS, "arena", "socket", "ten"]:
         compiler, source = (["c++", "-std=c++2b"], f"{name}.cc") if (HERE / f"{name}.cc").exists() else (["cc"], f"{name}.c")
         subprocess.run([*compiler, "-g", "-D_GNU_SOURCE", "-O1", "-o", directory / name, HERE / source, "-pthread"], check=True)
     return directory
@@ -129,6 +129,26 @@ def test_the_path_of_a_descriptor_is_told(ada, record):
 
 def test_a_pipe_has_no_path(ada, record):
     assert sql(ada, record("input", "cause"), "SELECT opened FROM causes") == [{"opened": None}]
+
+
+@pytest.mark.parametrize("kind, peer", [("inet", "127.0.0.1:{}"), ("inet6", "[::1]:{}"), ("unix", "/tmp/slow-{}"), ("abstract", "@slow-{}"),
+                                        ("refused", "127.0.0.1:{}"), ("reused", None), ("copied", None)])
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+def test_the_peer_of_a_socket_is_told(ada, programs, tmp_path, kind, peer, mode):
+    """Where the number has become another socket's, no peer is named rather than the one before."""
+    result = ada.trace(tmp_path, [programs / "socket", mode, kind], RULE)
+    assert result.status == 0, result.stderr.decode()
+    peer = peer and peer.format(int(result.stdout))
+    session = Session(tmp_path).path
+    row, = sql(ada, session, "SELECT kind, function_waited, object, opened, peer FROM causes")
+    assert (row["kind"], row["function_waited"], row["opened"], row["peer"]) == ("message", "recv", None, peer)
+    text = next(r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["window"] == 0)["text"]
+    assert f"in recv on {row['object']}{f', peer {peer}' if peer else ''}, called in main > serve > load > recv" in text
+
+
+def test_an_answer_in_time_blames_no_peer(ada, programs, tmp_path):
+    result = ada.trace(tmp_path, [programs / "socket", "control"], RULE)
+    assert result.status == 0 and not sql(ada, Session(tmp_path).path, "SELECT * FROM causes")
 
 
 def test_the_thread_that_was_joined_is_told(ada, record):

@@ -270,7 +270,7 @@ static int fill_link(struct ada_cause_reader *reader, struct ada_cause_link *lin
 	if (ada_does_to_descriptor(most->does))
 		link->has_object = ada_cause_object(link->thread, most->position, most->does, 0, &link->object);
 	if (ada_does_to_descriptor(most->does) && link->has_object)
-		link->opened = ada_cause_opened(reader, link->thread->process, link->object, link->wait_start_ns);
+		ada_cause_descriptor(reader, link, most->does);
 	events = atf_thread_lower_bound(link->thread->events, link->end_ns) - atf_thread_lower_bound(link->thread->events, link->start_ns);
 	if (link->kind == ADA_CAUSE_UNKNOWN && !link->off_cpu && events && (link->end_ns - link->start_ns) / events <= RAN_EVENT_NS)
 		link->kind = ADA_CAUSE_CPU;
@@ -422,6 +422,7 @@ void ada_cause_free(struct ada_cause *cause)
 {
 	for (size_t i = 0; i < cause->links.count; i++) {
 		free(cause->links.items[i].opened);
+		free(cause->links.items[i].peer);
 		ada_stack_close(&cause->links.items[i].path);
 		ada_stack_close(&cause->links.items[i].culprit_path);
 	}

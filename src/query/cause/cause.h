@@ -52,6 +52,7 @@ struct ada_cause_link {
 	bool has_object;
 	uint64_t object; /* address, or the descriptor of I/O and messages */
 	char *opened;	 /* of a descriptor: the path that was opened as it; NULL: not known */
+	char *peer;	 /* of a socket: the address that it was connected to; NULL: not known */
 	/* Of a lock the holder, else who ended the wait; NULL: not known. */
 	const struct ada_thread *culprit;
 	uint64_t culprit_start_ns, culprit_end_ns; /* held from, to; of a condition: the wait's start, and its end by the culprit */

@@ -26,6 +26,8 @@ enum ada_does {
 	ADA_DOES_IO_OTHER,
 	ADA_DOES_MESSAGE,
 	ADA_DOES_MESSAGE_OTHER,
+	ADA_DOES_CONNECT, /* like MESSAGE, and gives the descriptor its peer */
+	ADA_DOES_ACCEPT,  /* like MESSAGE; its result is another descriptor */
 	ADA_DOES_CHILD,
 	ADA_DOES_OPEN,	  /* waits like IO_OTHER; its result is a descriptor of the path that is its first argument */
 	ADA_DOES_OPEN_AT, /* its second */
@@ -118,8 +120,9 @@ bool ada_cause_consumed(struct ada_cause_reader *reader, const struct ada_questi
 /* Which thread of the process ended between two times: the only one that did or, of several, the one that was waited for at `object`, its
  * pthread_t, as far as its detail shows. NULL: not known. */
 const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns, const uint64_t *object);
-/* The path that was opened as the descriptor, as the detail before that time has it; malloc'ed, NULL: not known (opened.c). */
-char *ada_cause_opened(struct ada_cause_reader *reader, const struct ada_process *process, uint64_t descriptor, uint64_t before_ns);
+/* What the link waited on (opened.c): the path that was opened as its descriptor, or the address that it was connected to, as the detail
+ * before the wait has it. Leaves link->opened and link->peer NULL where they are not known. */
+void ada_cause_descriptor(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does);
 
 /* --- where a thread's time went (spent.c) ------------------------------------------------------------------------------- */
 

@@ -22,8 +22,8 @@ static const struct known functions[] = {
 	{ "__read_chk", ADA_DOES_IO },
 	{ "__recv_chk", ADA_DOES_MESSAGE },
 	{ "__recvfrom_chk", ADA_DOES_MESSAGE },
-	{ "accept", ADA_DOES_MESSAGE },
-	{ "accept4", ADA_DOES_MESSAGE },
+	{ "accept", ADA_DOES_ACCEPT },
+	{ "accept4", ADA_DOES_ACCEPT },
 	{ "call_once", ADA_DOES_ONCE },
 	{ "calloc", ADA_DOES_ALLOCATE },
 	{ "clock_nanosleep", ADA_DOES_SLEEP },
@@ -35,7 +35,7 @@ static const struct known functions[] = {
 	{ "cnd_signal", ADA_DOES_SIGNAL },
 	{ "cnd_timedwait", ADA_DOES_COND_WAIT },
 	{ "cnd_wait", ADA_DOES_COND_WAIT },
-	{ "connect", ADA_DOES_MESSAGE },
+	{ "connect", ADA_DOES_CONNECT },
 	{ "copy_file_range", ADA_DOES_IO },
 	{ "creat", ADA_DOES_OPEN },
 	{ "creat64", ADA_DOES_OPEN },
@@ -206,6 +206,8 @@ enum ada_cause_kind ada_does_wait(enum ada_does does)
 	case ADA_DOES_OPEN_AT:
 	case ADA_DOES_CLOSE_STREAM:
 	case ADA_DOES_IO_OTHER: return ADA_CAUSE_IO;
+	case ADA_DOES_CONNECT:
+	case ADA_DOES_ACCEPT:
 	case ADA_DOES_MESSAGE:
 	case ADA_DOES_MESSAGE_OTHER: return ADA_CAUSE_MESSAGE;
 	case ADA_DOES_CHILD: return ADA_CAUSE_CHILD;
@@ -215,7 +217,7 @@ enum ada_cause_kind ada_does_wait(enum ada_does does)
 
 bool ada_does_to_descriptor(enum ada_does does)
 {
-	return does == ADA_DOES_IO || does == ADA_DOES_MESSAGE;
+	return does == ADA_DOES_IO || does == ADA_DOES_MESSAGE || does == ADA_DOES_CONNECT || does == ADA_DOES_ACCEPT;
 }
 
 const char *ada_cause_kind_name(enum ada_cause_kind kind)

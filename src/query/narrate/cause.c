@@ -38,8 +38,13 @@ static void put_object(struct ada_story *story, FILE *stream, const struct ada_c
 	char text[ADA_CAUSE_OBJECT];
 
 	if (link->kind == ADA_CAUSE_IO || link->kind == ADA_CAUSE_MESSAGE)
-		fprintf(stream, "%s%s%s", ada_cause_object_text(link, text), link->opened ? ", opened as " : "",
-			link->opened ? link->opened : "");
+		fprintf(stream, "%s%s%s", ada_cause_object_text(link, text),
+			link->opened ? ", opened as " :
+			link->peer   ? ", peer " :
+				       "",
+			link->opened ? link->opened :
+			link->peer   ? link->peer :
+				       "");
 	else
 		fprintf(stream, "%s %s", sort_of(story, link), ada_cause_object_text(link, text));
 }

@@ -144,6 +144,7 @@ static void add_cause(struct ada_sql_cursor *base, struct ada_cause_reader *read
 	ada_sql_add_integer(rows, link->wait_position);
 	ada_sql_add_integer(rows, link->spells);
 	ada_sql_add_text(rows, link->opened);
+	ada_sql_add_text(rows, link->peer);
 }
 
 static int add_marked(struct ada_sql_cursor *base, struct ada_cause_reader *reader)

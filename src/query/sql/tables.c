@@ -340,6 +340,7 @@ static const struct ada_sql_column causes[] = {
 	{ "wait_index_seq", "INTEGER", "of the event that began the longest such wait", true, ADA_SQL_PLAIN },
 	{ "spells", "INTEGER", "how many such waits, or parts, there were", true, ADA_SQL_PLAIN },
 	{ "opened", "TEXT", "of a descriptor the path that was opened as it; null: not known", true, ADA_SQL_PLAIN },
+	{ "peer", "TEXT", "of a socket the address that it was connected to; null: not known", true, ADA_SQL_PLAIN },
 };
 
 static const struct ada_sql_column anchors[] = {
