@@ -1,9 +1,12 @@
 """`ada view --export`: a range or a window as one file, which a browser opens without a server and without a connection."""
 import json
+import pathlib
 import re
+import subprocess
 
 import pytest
 from conftest import opened_page
+from harness import Session
 
 RANDOM = "random:11:3:30000"
 
@@ -74,6 +77,40 @@ def test_a_window_has_its_detail(browser, exported):
         page.run("const { pick } = await import('ada/input.js'); await pick(arguments[0], arguments[1])", data["threads"][0], begun["index_seq"])
         page.until("return document.getElementById('call').dataset.of")
         assert f"return_address {begun['detail']['return_address']}" in page.text("#call")
+
+
+@pytest.fixture(scope="module")
+def opened(ada, tmp_path_factory):
+    """A shop that opens six times: six windows."""
+    place = tmp_path_factory.mktemp("opened")
+    subprocess.run(["cc", "-g", "-O1", "-o", place / "shop", pathlib.Path(__file__).parent / "shop.c", "-pthread"], check=True)
+    (place / "input").write_text("open\n" * 6)
+    with open(place / "input") as lines:
+        assert ada.trace(place / "output", [place / "shop", "often"], "--trigger=symbol=open_shop@pre=1ev,post=20ev", stdin=lines).status == 0
+    return Session(place / "output").path
+
+
+@pytest.mark.traces
+def test_all_windows_have_their_detail(ada, browser, opened, tmp_path):
+    windows = ada.rows("windows", opened)
+    assert len(windows) == 6
+    path = tmp_path / "page.html"
+    assert ada("view", f"--export={path}", opened).status == 0
+    rows = [json.loads(line) for line in ada("dump", "--detail", "--format=json", opened).stdout.splitlines()[:-1]]
+    calls = [row for row in rows if row["kind"] == "call"]
+    wanted = {(row["thread"], row["index_seq"]): row["detail"] for row in calls if row["detail"]}
+    details = {(row["thread"], row["index_seq"]): row["detail"] for window in baked(path)["details"] for row in window}
+    assert details == wanted and len(wanted) > 30
+    shown = next(thread for thread in baked(path)["timeline"]["threads"] if thread["thread"] == 0)["slices"][7::8]
+    last = max(seq for seq in shown if (0, seq) in wanted)
+    without = max(seq for seq in shown if seq >= 0 and (0, seq) not in wanted)
+    pick = "const { pick } = await import('ada/input.js'); await pick(0, arguments[0])"
+    with opened_page(browser, f"file://{path}") as page:
+        for seq, lost, words in ((last, "", "return_address"), (without, "", "Outside every window"), (last, "baked.details = [];", "than this file can hold")):
+            page.run("const { baked } = await import('ada/baked.js'); const panel = document.getElementById('call'); panel.dataset.of = '';" + lost)
+            page.run(pick, seq)
+            page.until("return document.getElementById('call').dataset.of === arguments[0]", f"0 {seq}")
+            assert words in page.text("#call")
 
 
 def test_names_end_no_script(exported, view):

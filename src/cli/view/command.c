@@ -22,7 +22,7 @@
 #define CPU_SECONDS 600u
 #define LOOK_MS 200
 #define WAITS_MAX "400" /* of an answer, the longest */
-#define DETAILS_MAX "4000"
+#define DETAILS_MAX "40000"
 
 struct command_line {
 	char texts[WORDS_MAX][128];

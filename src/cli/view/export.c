@@ -16,7 +16,7 @@
 #define PICTURE_BYTES (12u << 20) /* of the slices: a wider picture has shorter calls, each its own */
 #define COLUMNS_LEAST 1024u
 #define DEPTHS "256"
-#define WINDOWS_DETAILED 4 /* whose registers and stacks are in the file */
+#define DETAILS_BYTES (24u << 20) /* of registers and stacks */
 
 struct baking {
 	struct ada_view *view;
@@ -53,15 +53,12 @@ static int answer_make(struct baking *baking, int (*answer)(struct ada_question 
 	return status;
 }
 
-/* Names are strangers': no '<' of theirs may end the script that the answers are in. It stands in JSON's strings alone. `lines`: an object
- * a line, which become one list. */
-static void put_escaped(struct ada_output *output, const char *text, size_t length, bool lines)
+/* Names are strangers': no '<' of theirs may end the script that the answers are in. It stands in JSON's strings alone. */
+static void put_escaped(struct ada_output *output, const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++) {
 		if (text[i] == '<')
 			ada_output_string(output, "\\u003c");
-		else if (lines && text[i] == '\n')
-			ada_output_string(output, i + 1 < length ? ",\n" : "");
 		else
 			ada_output_bytes(output, &text[i], 1);
 	}
@@ -75,7 +72,7 @@ static int bake(struct baking *baking, const char *name, int (*answer)(struct ad
 
 	if (!status) {
 		ada_output_format(baking->output, ",\n\"%s\": ", name);
-		put_escaped(baking->output, text, length, false);
+		put_escaped(baking->output, text, length);
 	}
 	free(text);
 	return status;
@@ -98,7 +95,7 @@ static int bake_picture(struct baking *baking, const char *threads)
 	}
 	if (!status) {
 		ada_output_string(baking->output, ",\n\"timeline\": ");
-		put_escaped(baking->output, picture, length, false);
+		put_escaped(baking->output, picture, length);
 	}
 	free(picture);
 	return status;
@@ -118,17 +115,41 @@ static int bake_command(struct baking *baking, const char *run)
 	return bake(baking, run, ada_view_command, arguments);
 }
 
+/* Of an answer with an object a line: calls that have detail, as long as `left` bytes last. Of nothing else is detail shown. */
+static bool put_details(struct ada_output *output, const char *text, size_t length, size_t *left)
+{
+	static const char call[] = "\"kind\": \"call\"", detail[] = "\"detail\": {";
+	bool first = true;
+
+	for (const char *end, *line = text; line < text + length; line = end + 1) {
+		size_t bytes;
+
+		end = memchr(line, '\n', (size_t)(text + length - line)) ?: text + length;
+		bytes = (size_t)(end - line);
+		if (!memmem(line, bytes, call, sizeof call - 1) || !memmem(line, bytes, detail, sizeof detail - 1))
+			continue;
+		if (bytes > *left)
+			return false;
+		*left -= bytes;
+		ada_output_string(output, first ? "" : ",\n");
+		put_escaped(output, line, bytes);
+		first = false;
+	}
+	return true;
+}
+
 /* Registers and stacks of windows that lie in the range. */
 static int bake_details(struct baking *baking)
 {
 	const struct ada_session *session = baking->view->session;
 	uint64_t from_ns = ada_view_absolute(baking->view, strtoull(baking->from, NULL, 10));
 	uint64_t to_ns = ada_view_absolute(baking->view, strtoull(baking->to, NULL, 10));
-	unsigned int detailed = 0;
+	size_t left = DETAILS_BYTES;
+	bool fits = true, first = true;
 	int status = 0;
 
 	ada_output_string(baking->output, ",\n\"details\": [");
-	for (size_t i = 0; i < session->windows.count && detailed < WINDOWS_DETAILED && !status; i++) {
+	for (size_t i = 0; i < session->windows.count && fits && !status; i++) {
 		char number[24];
 		const char *arguments[] = { "run", "details", "window", number, NULL };
 		size_t length;
@@ -140,9 +161,10 @@ static int bake_details(struct baking *baking)
 			continue;
 		status = answer_make(baking, ada_view_command, arguments, &text, &length);
 		if (!status) {
-			ada_output_string(baking->output, detailed++ ? ",\n[" : "\n[");
-			put_escaped(baking->output, text, length, true);
+			ada_output_string(baking->output, first ? "\n[" : ",\n[");
+			fits = put_details(baking->output, text, length, &left);
 			ada_output_string(baking->output, "]");
+			first = false;
 		}
 		free(text);
 	}

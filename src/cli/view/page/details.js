@@ -50,9 +50,15 @@ function argumentText(each) {
   return `${each.name ?? "argument"} = ${value}`;
 }
 
-function detailNodes(event) {
+function isInWindow(call) {
+  const process = state.session.threads[call.thread].process;
+  return state.session.windows.some((window) => window.process === process && call.at >= window.from && call.at <= (window.to ?? state.session.end));
+}
+
+function detailNodes(event, call) {
   const detail = event.detail;
-  if (!detail) return [element("p", { className: "quiet" }, state.session.range ? "This file has no registers and stack of it." :
+  if (!detail) return [element("p", { className: "quiet" }, state.session.range && isInWindow(call) ?
+    "More calls have registers and stack than this file can hold, and it has not those of this one: ada view --export with --window, or a shorter --from and --to, has them." :
     "Outside every window: its registers and stack were not kept.")];
   const registers = Object.entries(detail).filter(([name, value]) => /^(r(di|si|dx|cx|8|9|ax|10|bp|sp)|return_address|xmm[0-7])$/.test(name) && value !== null);
   const nodes = [];
@@ -66,7 +72,8 @@ function detailNodes(event) {
 
 function causeNodes(rows) {
   const cause = rows[0];
-  if (!cause || !cause.kind) return [element("p", { className: "quiet" }, "Nothing says why.")];
+  if (!cause || !cause.kind) return [element("p", { className: "quiet" }, state.session.range ?
+    "This file has the causes of calls that were marked. Of each other call ada view, of the recording, knows one." : "Nothing says why.")];
   const parts = [`${cause.kind}`];
   if (cause.function_waited) parts.push(`in ${cause.function_waited}`);
   if (cause.culprit_path) parts.push(`: ${cause.culprit_path}`);
@@ -106,7 +113,7 @@ const fill = latest(async (signal, picked) => {
   if (signal.aborted) return;
   const failed = (reason) => [element("p", { className: "wrong" }, reason.message)];
   const event = lines.status === "fulfilled" ? lines.value[0] : null;
-  detail.replaceChildren(...(lines.status === "fulfilled" ? detailNodes(event ?? {}) : failed(lines.reason)));
+  detail.replaceChildren(...(lines.status === "fulfilled" ? detailNodes(event ?? {}, call) : failed(lines.reason)));
   if (event?.file) detail.prepend(element("p", {}, element("code", {}, `${event.file}:${event.line}`)));
   cause.replaceChildren(...(reasons.status === "fulfilled" ? causeNodes(reasons.value.rows) : failed(reasons.reason)));
   panel.dataset.of = `${call.thread} ${call.seq}`;
