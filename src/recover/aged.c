@@ -1,6 +1,7 @@
 /* Threads whose first segments had gone into totals (--disk-limit, --max-age) when their recorder died. Totals are in place before the files go,
  * and before note and manifest say so: what the totals have counts, wherever the rest stood. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,14 +23,40 @@ uint32_t ada_recover_first_segment(const char *thread)
 	return first;
 }
 
+static bool names_detail(const char *path)
+{
+	AtfIndexHeader header;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	bool names = fd >= 0 && pread(fd, &header, sizeof header, 0) == sizeof header && header.flags & ATF_FLAG_HAS_DETAIL;
+
+	if (fd >= 0)
+		close(fd);
+	return names;
+}
+
+/* Those whose windows were given up: their detail has gone, and they were to follow. */
+static int remove_given_up(const char *thread, uint32_t first, struct ada_error *error)
+{
+	char kept[PATH_MAX], detail[PATH_MAX];
+
+	for (uint32_t i = 0; i < first; i++) {
+		if (atf_kept_path(kept, sizeof kept, thread, i) || atf_detail_path(detail, sizeof detail, thread, i))
+			return ada_error_system(error, ENAMETOOLONG, "%s", thread);
+		if (!access(kept, F_OK) && access(detail, F_OK) && names_detail(kept) && unlink(kept))
+			return ada_error_system(error, errno, "%s", kept);
+	}
+	return 0;
+}
+
 /* The detail of one that goes went before its index: one with detail is one that a window wanted. */
 int ada_recover_remove_aged(const char *thread, struct ada_error *error)
 {
 	char path[PATH_MAX], kept[PATH_MAX], detail[PATH_MAX];
+	uint32_t first = ada_recover_first_segment(thread);
 	bool there = true;
 
 	/* The newest one last to have gone is the first that is still there: they go in order, and leave kept ones behind. */
-	for (uint32_t i = ada_recover_first_segment(thread); i-- && there;) {
+	for (uint32_t i = first; i-- && there;) {
 		int status = 0;
 
 		if (atf_index_find(path, sizeof path, thread, i) || atf_kept_path(kept, sizeof kept, thread, i) ||
@@ -44,7 +71,7 @@ int ada_recover_remove_aged(const char *thread, struct ada_error *error)
 		if (status)
 			return ada_error_system(error, errno, "%s", path);
 	}
-	return 0;
+	return remove_given_up(thread, first, error);
 }
 
 static const AtfTotalsHeader *totals_of(const struct ada_thread *thread)
