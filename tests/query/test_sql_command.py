@@ -90,6 +90,51 @@ def test_a_name_that_no_function_has_is_told(ada, session, asked, told):
     json.loads(ada("query", "--format=json", session("rules"), statement).stdout)
 
 
+ADD = "ns::add(int, int)"
+
+
+@pytest.mark.parametrize("condition, expected", [
+    (f"function = '{ADD}'", {ADD}), ("function = 'ns::add'", {ADD}), ("function == 'ns::add'", {ADD}), ("c.\"function\"='_ZN2ns3addEii'", {ADD}),
+    ("function IS 'ns::add'", {ADD}), ("function = 'ns::*' AND depth = 1", {ADD}), ("(function='re:^ns')", {ADD}),
+    ("function = 'leaf,ns::add'", {"leaf", ADD}), ("function IN ('leaf', 'ns::add')", {"leaf", ADD}),
+    ("function NOT IN ('leaf', 'ns::add', 'main')", {"thrower"}), ("function <> 'ns::add' AND function != 'main'", {"leaf", "thrower"}),
+    ("function IS NOT 'ns::add' AND depth", {"leaf", "thrower"}), ("depth = 0 OR function /* short */ = 'ns::add'", {"main", ADD}),
+    ("caller = 'm??n' AND self_ns = 10", {ADD}), ("CASE WHEN function = 'ns::add' THEN 1 END", {ADD}),
+    ("function = 'ns::' || 'add'", set()), ("function = 'NS::ADD' COLLATE NOCASE", set()), ("function LIKE 'ns::add'", set()),
+    ("outcome = 'ret*'", set()), ("'function = ''ns::add''' = ''", set()), ("function = 'leaf'", {"leaf"}), ("function = 'it''s'", set())])
+def test_functions_are_compared_as_options_take_them(ada, session, condition, expected):
+    assert {row[0] for row in values(ada, session("plain"), f"SELECT function FROM calls AS c WHERE {condition}")} == expected
+
+
+def test_functions_that_are_meant_stay_apart_in_groups_and_joins(ada, session):
+    plain = session("plain")
+    assert values(ada, plain, "SELECT function, count(*) FROM calls WHERE function = 'leaf,ns::add' GROUP BY function"
+                  " ORDER BY function DESC") == [(ADD, 1), ("leaf", 2)]
+    assert values(ada, plain, "SELECT count(*) FROM calls a, calls b WHERE a.function = 'leaf,ns::add' AND b.function = a.function") == [(5,)]
+    assert values(ada, plain, "SELECT calls FROM fn_stats WHERE function = 'ns::add'") == [(1,)]
+    assert values(ada, plain, "SELECT mangled FROM functions WHERE name = 'ns::add'") == [("_ZN2ns3addEii",)]
+    assert values(ada, plain, "SELECT sum(function = 'ns::add') FROM calls") == [(1,)]
+    assert values(ada, plain, "SELECT count(*) FROM threads WHERE name = 'prog'") == [(1,)]
+
+
+@pytest.mark.parametrize("statement, count, told", [
+    ("calls WHERE function = 'ns::ad'", 0, ["'ns::ad' (near it: ns::add)"]),
+    ("calls WHERE function IN ('leaff', 'leaf', 'no*')", 2, ["'leaff' (near it: leaf)", "'no*'"]),
+    ("functions WHERE name = 'leaff'", 0, ["'leaff' (near it: leaf)"]),
+    ("threads WHERE name = 'leaff'", 0, []), ("calls WHERE function = ''", 0, []), ("calls WHERE function = 're:('", 0, [])])
+def test_functions_that_the_recording_has_not_are_told(ada, session, statement, count, told):
+    result = ada("query", "--format=json", session("plain"), f"SELECT count(*) AS n FROM {statement}")
+    assert result.status == 0 and json.loads(result.stdout)["rows"] == [{"n": count}]
+    assert [line.split(": `")[0] for line in result.stderr.decode().splitlines()] == [
+        f"No function of the recording is called {name}" for name in told]
+
+
+def test_an_error_is_shown_in_what_was_written(ada, session):
+    for statement in "SELECT functon FROM calls WHERE function = 'ns::add'", "SELECT 1 FROM calls WHERE function = 'ns::add'; SELECT 2":
+        result = ada("query", session("plain"), statement)
+        assert result.status == 125 and statement in result.stderr.decode()
+
+
 def test_a_long_table_streams_with_the_widths_of_its_beginning(ada, session):
     lines = ada("query", session("large"), "SELECT index_seq, function, NULL AS n, x'0a' AS b FROM events LIMIT 3000").stdout.decode()
     lines = lines.splitlines()

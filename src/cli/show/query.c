@@ -147,7 +147,7 @@ static void warn_of_losses(const char *command, const struct ada_completeness *c
 			completeness->lost == 1 ? " was" : "s were");
 }
 
-/* Names that callers() and callees() were asked for and that no function of the recording has: with the answer where that is for people. */
+/* Names of the statement that no function of the recording has: with the answer where that is for people. */
 static void tell_unmet(const char *command, sqlite3 *database, struct ada_output *answer, const struct ada_session *session,
 		       const struct ada_options *options)
 {

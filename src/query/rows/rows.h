@@ -46,7 +46,7 @@ struct ada_sql {
 	uint32_t *symbol_counts;
 	struct ada_table others; /* the rest, by key: numbers in `functions` */
 	ADA_ARRAY(struct ada_sql_function *) functions;
-	ADA_ARRAY(char *) unmet; /* functions that callers() and callees() were asked for and had nothing of: ada_unmet() */
+	ADA_ARRAY(char *) unmet; /* names that the statement gives, and that no function has: ada_unmet() */
 	uint64_t visited;	 /* events that scans looked at: for the tests (ada_visited()) */
 };
 

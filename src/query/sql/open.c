@@ -284,6 +284,33 @@ static const char *skip_nothing(const char *text)
 	}
 }
 
+/* Puts in its place the statement that has all names which its texts mean (meant.c). Statements that SQLite finds wrong never come here: so
+ * an error shows what was written. */
+static int prepare_meant(sqlite3 *database, const char *text, sqlite3_stmt **statement, struct ada_sql_error *error)
+{
+	sqlite3_stmt *asked = NULL, *anew = NULL;
+	const char *meant;
+	int result = sqlite3_prepare_v2(database, "SELECT ada_meant(?)", -1, &asked, NULL);
+
+	if (result == SQLITE_OK)
+		result = sqlite3_bind_text(asked, 1, text, -1, SQLITE_STATIC);
+	if (result == SQLITE_OK)
+		result = sqlite3_step(asked);
+	meant = result == SQLITE_ROW ? (const char *)sqlite3_column_text(asked, 0) : NULL;
+	if (meant && strcmp(meant, text) && sqlite3_prepare_v2(database, meant, -1, &anew, NULL) == SQLITE_OK) {
+		sqlite3_finalize(*statement);
+		*statement = anew;
+	}
+	sqlite3_finalize(asked);
+	if (result == SQLITE_ROW)
+		return 0;
+	snprintf(error->message, sizeof error->message, "%s",
+		 result == SQLITE_TOOBIG ? "a name in it means more than 4096 functions: compare by GLOB" : sqlite3_errstr(result));
+	sqlite3_finalize(*statement);
+	*statement = NULL;
+	return result == SQLITE_NOMEM ? -ENOMEM : -EINVAL;
+}
+
 int ada_sql_prepare(sqlite3 *database, const char *text, sqlite3_stmt **statement, struct ada_sql_error *error)
 {
 	const char *tail = NULL;
@@ -305,7 +332,7 @@ int ada_sql_prepare(sqlite3 *database, const char *text, sqlite3_stmt **statemen
 		snprintf(error->message, sizeof error->message, "one statement is answered at a time: a second one begins here");
 		show_place(error, text, tail - text);
 	} else {
-		return 0;
+		return prepare_meant(database, text, statement, error);
 	}
 	sqlite3_finalize(*statement);
 	*statement = NULL;

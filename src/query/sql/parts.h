@@ -11,5 +11,9 @@ extern const struct ada_sql_implementation ada_sql_events, ada_sql_around, ada_s
 
 int ada_sql_plan(struct ada_sql_vtab *vtab, sqlite3_index_info *info);
 int ada_sql_functions_add(sqlite3 *database, struct ada_sql *sql); /* scalar ones: scalar.c */
-void ada_sql_release(struct ada_sql *sql);			   /* one reference less */
+/* The statement with all that its texts mean where functions' names are compared with them: by sqlite3_free(). SQLITE_OK, _NOMEM, or _TOOBIG
+ * where a text means too many functions. */
+int ada_sql_meant(struct ada_sql *sql, const char *statement, char **anew);
+void ada_sql_note_unmet(struct ada_sql *sql, const char *function); /* no function is called so: for ada_unmet() */
+void ada_sql_release(struct ada_sql *sql);			    /* one reference less */
 #endif

@@ -100,7 +100,22 @@ static void visited(sqlite3_context *context, int argc, sqlite3_value **argv)
 	sqlite3_result_int64(context, (int64_t)sql->visited);
 }
 
-/* For who shows the answer: what callers() and callees() were asked for and had nothing of, a line each. */
+/* For ada_sql_prepare: a statement as it is meant (meant.c). */
+static void meant(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const char *text = (const char *)sqlite3_value_text(argv[0]);
+	char *anew = NULL;
+	int result = text ? ada_sql_meant(sqlite3_user_data(context), text, &anew) : SQLITE_OK;
+
+	if (result != SQLITE_OK) {
+		sqlite3_free(anew);
+		sqlite3_result_error_code(context, result);
+	} else {
+		sqlite3_result_text(context, anew, -1, sqlite3_free);
+	}
+}
+
+/* For who shows the answer: names of functions that a statement has and the recording has not, a line each. */
 static void unmet(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	const struct ada_sql *sql = sqlite3_user_data(context);
@@ -130,7 +145,8 @@ int ada_sql_functions_add(sqlite3 *database, struct ada_sql *sql)
 		     { "as_double", 1, SQLITE_DETERMINISTIC, as_double },
 		     { "as_float", 1, SQLITE_DETERMINISTIC, as_float },
 		     { "ada_visited", 0, 0, visited },
-		     { "ada_unmet", 0, 0, unmet } };
+		     { "ada_unmet", 0, 0, unmet },
+		     { "ada_meant", 1, 0, meant } };
 	int result = SQLITE_OK;
 
 	for (size_t i = 0; i < sizeof list / sizeof *list && result == SQLITE_OK; i++) {

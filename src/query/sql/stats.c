@@ -244,20 +244,6 @@ static void add_edge(struct ada_sql_rows *rows, const struct ada_edge *edge, con
 	ada_sql_add_text(rows, edge->thread->process->directory);
 }
 
-#define UNMET_MAX 16 /* what a join asks for may be many */
-
-static void note_unmet(struct ada_sql *sql, const char *function)
-{
-	char *copy;
-
-	for (size_t i = 0; i < sql->unmet.count; i++)
-		if (!strcmp(sql->unmet.items[i], function))
-			return;
-	copy = sql->unmet.count < UNMET_MAX && !strchr(function, '\n') ? strdup(function) : NULL;
-	if (copy && ada_array_push(&sql->unmet, copy))
-		free(copy);
-}
-
 static int add_edges(struct ada_sql_rows_cursor *cursor, const struct ada_edges *edges, bool of_callee,
 		     const struct ada_pattern_list *patterns)
 {
@@ -305,7 +291,7 @@ static int edges_first(struct ada_sql_cursor *base, bool of_callee, struct ada_e
 	}
 	result = add_edges(cursor, &((struct edges_cursor *)base)->edges, of_callee, &patterns);
 	if (patterns.items.count && !cursor->rows.cells.count)
-		note_unmet(base->sql, (const char *)sqlite3_value_text(f));
+		ada_sql_note_unmet(base->sql, (const char *)sqlite3_value_text(f));
 	ada_pattern_list_free(&patterns);
 	return result;
 }
