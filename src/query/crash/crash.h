@@ -11,6 +11,7 @@
 enum ada_crash_kind {
 	ADA_CRASH_UNKNOWN,
 	ADA_CRASH_FREED,     /* an argument's block was freed before */
+	ADA_CRASH_TWICE,     /* free was given what was freed before */
 	ADA_CRASH_NULL,	     /* a call returned null */
 	ADA_CRASH_OVERFLOW,  /* a recursion used up the stack */
 	ADA_CRASH_EXCEPTION, /* nobody caught it */
@@ -26,12 +27,12 @@ struct ada_crash_cause {
 	int signal;
 	bool recorded;	       /* the manifest has the crash's record: address, registers */
 	struct ada_stack path; /* the calls open then, outermost first */
-	size_t frame;	       /* in `path`: the call that is to be named; of an exception or assertion, who threw or asserted */
+	size_t frame;	       /* in `path`: the call that is to be named; who threw, asserted, or freed twice */
 
 	enum ada_crash_kind kind;
 	bool has_object;
-	uint64_t object; /* FREED, NULL: the pointer; EXCEPTION: the thrown object */
-	char *argument;	 /* FREED, NULL: the frame's argument that has it; NULL: none */
+	uint64_t object; /* FREED, TWICE, NULL: the pointer; EXCEPTION: the thrown object */
+	char *argument;	 /* FREED, TWICE, NULL: the frame's argument that has it; NULL: none */
 	char *type;	 /* EXCEPTION: its type's name; NULL: not known */
 	char *text;	 /* EXCEPTION: what it says; ASSERTION: the assertion; NULL: not known */
 	bool is_what;	 /* EXCEPTION: `text` is what() */
@@ -39,7 +40,7 @@ struct ada_crash_cause {
 	uint64_t line;
 	uint64_t depth, bytes; /* OVERFLOW: how many calls of the function, and how much stack they took: 0: not known */
 
-	/* FREED: who freed it; NULL: who returned it. */
+	/* FREED, TWICE: who freed it; NULL: who returned it. */
 	const struct ada_thread *culprit;
 	uint64_t culprit_position, culprit_ns; /* of the CALL that freed it, or of the end that returned it */
 	uint64_t culprit_function_id;

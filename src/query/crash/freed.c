@@ -1,6 +1,6 @@
 /* A pointer to a block that was freed before: an argument of an open call, whose block was given back before that call began, or meanwhile by
  * another thread, and not given out anew since. Where the call's own thread freed it within the call, that counts only if the address that
- * crashed lies in the block. */
+ * crashed lies in the block. And a block given to free that was freed before, which made libc abort. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,8 @@ static enum does does_of(const char *symbol)
 		return DOES_FREE;
 	if (!strcmp(symbol, "malloc") || !strcmp(symbol, "calloc") || !strcmp(symbol, "realloc") || !strcmp(symbol, "reallocarray") ||
 	    !strcmp(symbol, "aligned_alloc") || !strcmp(symbol, "memalign") || !strcmp(symbol, "mmap") || !strncmp(symbol, "_Znw", 4) ||
-	    !strncmp(symbol, "_Zna", 4))
+	    !strncmp(symbol, "_Zna", 4) || !strcmp(symbol, "strdup") || !strcmp(symbol, "strndup") || !strcmp(symbol, "realpath") ||
+	    !strcmp(symbol, "getcwd") || !strcmp(symbol, "fopen"))
 		return DOES_ALLOCATE;
 	return DOES_NOTHING;
 }
@@ -44,8 +45,8 @@ static bool is_about(const struct ada_thread *thread, uint64_t position, const s
 	return !ada_thread_detail(thread, position, &record) && record.x[0] == block;
 }
 
-/* The last such event of all threads before the crash. False: there is none. */
-static bool last_of(const struct ada_crash_cause *cause, uint64_t block, struct block_event *last)
+/* The last such event of all threads before the crash, of its own before `before`. False: there is none. */
+static bool last_of(const struct ada_crash_cause *cause, uint64_t block, uint64_t before, struct block_event *last)
 {
 	const struct ada_process *process = cause->process;
 
@@ -53,8 +54,10 @@ static bool last_of(const struct ada_crash_cause *cause, uint64_t block, struct 
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
 		uint64_t end = thread->events ? atf_thread_lower_bound(thread->events, cause->ns + 1) : 0;
-		uint64_t first = end > EVENTS_READ ? end - EVENTS_READ : 0;
+		uint64_t first;
 
+		end = thread == cause->thread && before < end ? before : end;
+		first = end > EVENTS_READ ? end - EVENTS_READ : 0;
 		for (uint64_t at = end; at-- > first;) {
 			const struct ada_event *event = atf_thread_get(thread->events, at);
 			bool freed;
@@ -80,11 +83,12 @@ static bool is_mistake(const struct ada_crash_cause *cause, const struct ada_fra
 	return last->thread != cause->thread || last->position < frame->position || (address >= block && address - block < 4096);
 }
 
-static int blame(struct ada_crash_cause *cause, size_t frame, const struct ada_argument *argument, const struct block_event *last)
+static int blame(struct ada_crash_cause *cause, enum ada_crash_kind kind, size_t frame, const struct ada_argument *argument,
+		 const struct block_event *last)
 {
 	const struct ada_event *event = atf_thread_get(last->thread->events, last->position);
 
-	cause->kind = ADA_CRASH_FREED;
+	cause->kind = kind;
 	cause->frame = frame;
 	cause->has_object = true;
 	cause->object = (uint64_t)argument->number;
@@ -114,11 +118,41 @@ int ada_crash_freed(struct ada_crash_cause *cause)
 			const struct ada_argument *argument = &arguments.items.items[j];
 			uint64_t block = (uint64_t)argument->number;
 
-			if (ada_crash_is_pointer(argument) && block && last_of(cause, block, &last) &&
+			if (ada_crash_is_pointer(argument) && block && last_of(cause, block, UINT64_MAX, &last) &&
 			    is_mistake(cause, frame, block, &last))
-				result = blame(cause, i, argument, &last);
+				result = blame(cause, ADA_CRASH_FREED, i, argument, &last);
 		}
 		ada_arguments_free(&arguments);
 	}
+	return result;
+}
+
+static bool frees(const struct ada_crash_cause *cause, size_t frame)
+{
+	return does_of(ada_crash_symbol(cause->process, cause->path.frames.items[frame].function_id)) == DOES_FREE;
+}
+
+/* delete frees by free: the outermost of them is what the program called. */
+int ada_crash_freed_twice(struct ada_crash_cause *cause)
+{
+	size_t frame = cause->path.frames.count;
+	struct ada_arguments arguments;
+	struct block_event last;
+	struct atf_detail record;
+	int result;
+
+	if (cause->signal != SIGABRT || !cause->recorded || !cause->thread)
+		return 0;
+	while (frame && !frees(cause, frame - 1))
+		frame--;
+	while (frame > 1 && frees(cause, frame - 2))
+		frame--;
+	if (!frame--)
+		return 0;
+	result = ada_crash_arguments(cause->thread, cause->path.frames.items[frame].position, &arguments, &record);
+	if (!result && arguments.items.count && arguments.items.items[0].number &&
+	    last_of(cause, (uint64_t)arguments.items.items[0].number, cause->path.frames.items[frame].position, &last) && last.freed)
+		result = blame(cause, ADA_CRASH_TWICE, frame ? frame - 1 : 0, &arguments.items.items[0], &last);
+	ada_arguments_free(&arguments);
 	return result;
 }

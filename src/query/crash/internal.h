@@ -4,10 +4,11 @@
 #include "query/crash/crash.h"
 #include "query/values/arguments.h"
 
-int ada_crash_freed(struct ada_crash_cause *cause);	 /* freed.c */
-int ada_crash_null(struct ada_crash_cause *cause);	 /* null.c */
-int ada_crash_overflowed(struct ada_crash_cause *cause); /* overflow.c: finds the thread, too, where nothing names it */
-int ada_crash_thrown(struct ada_crash_cause *cause);	 /* thrown.c: exceptions and assertions */
+int ada_crash_freed(struct ada_crash_cause *cause);	  /* freed.c */
+int ada_crash_freed_twice(struct ada_crash_cause *cause); /* freed.c */
+int ada_crash_null(struct ada_crash_cause *cause);	  /* null.c */
+int ada_crash_overflowed(struct ada_crash_cause *cause);  /* overflow.c: finds the thread, too, where nothing names it */
+int ada_crash_thrown(struct ada_crash_cause *cause);	  /* thrown.c: exceptions and assertions */
 
 /* A null value on its way through a function's code. */
 struct ada_crash_flow {

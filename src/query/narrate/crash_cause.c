@@ -71,6 +71,16 @@ static void put_pointer(struct ada_story *story, FILE *stream, const struct ada_
 	put_path(story, stream, cause);
 }
 
+static void put_twice(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
+{
+	char name[ADA_WORDS_NAME], text[ADA_UNITS_TEXT], number[ADA_WORDS];
+
+	fprintf(stream, "%s freed 0x%" PRIx64 " twice: thread %u had freed it %s before, in ", blamed(story, cause, name), cause->object,
+		cause->culprit->number, ada_format_duration(cause->ns - cause->culprit_ns, text));
+	put_path(story, stream, cause);
+	fprintf(stream, "; %s ended the process", ada_words_signal(cause->signal, number));
+}
+
 static void put_overflow(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
 {
 	char name[ADA_WORDS_NAME], count[ADA_WORDS], bytes[ADA_UNITS_TEXT], text[ADA_WORDS];
@@ -125,6 +135,7 @@ void ada_narrate_crash_cause(struct ada_story *story, const struct ada_crash_cau
 	switch (cause->kind) {
 	case ADA_CRASH_FREED:
 	case ADA_CRASH_NULL: put_pointer(story, telling.stream, cause); break;
+	case ADA_CRASH_TWICE: put_twice(story, telling.stream, cause); break;
 	case ADA_CRASH_OVERFLOW: put_overflow(story, telling.stream, cause); break;
 	case ADA_CRASH_EXCEPTION: put_exception(story, telling.stream, cause); break;
 	case ADA_CRASH_ASSERTION: put_assertion(story, telling.stream, cause); break;
