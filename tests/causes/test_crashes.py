@@ -95,6 +95,54 @@ def test_nothing_is_told_where_nothing_crashed(ada, record, name):
     assert not [r for r in told(ada, record(name, "control", crashes=False)) if "crash" in r["kind"] or "crash" in r]
 
 
+TEXT = "3 is more than there is"
+MADE = f', which was made with "{TEXT}"; what its what() says is not known.'
+OWN = {
+    "deep": ("Deep", "std::runtime_error", f", derived from std::runtime_error, what(): {TEXT}."),
+    "both": ("Both", "std::logic_error", f", derived from std::logic_error, what(): {TEXT}."),
+    "own": ("Own", "std::runtime_error", f", derived from std::runtime_error{MADE}"),
+    "behind": ("Behind", None, "."),
+    "texted": ("Texted", None, f', with a pointer to "{TEXT}".'),
+    "plain": ("Plain", None, "."),
+    "known": ("std::system_error", None, f", what(): {TEXT}"),
+    "nested": ("std::_Nested_exception<Failure>", "std::runtime_error", f", derived from std::runtime_error, what(): {TEXT}."),
+}
+
+
+@pytest.fixture(scope="module", params=[[], ["-no-pie"], ["-O0"], ["-Wl,-z,pack-relative-relocs"]], ids=["pie", "fixed", "O0", "relr"])
+def own(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("own") / "own"
+    subprocess.run(["c++", "-std=c++17", "-g", "-O1", *request.param, "-o", path, HERE / "thrown_own.cc"], check=True)
+    return path
+
+
+@pytest.mark.parametrize("how", ["throws", "passes", "keeps"])
+@pytest.mark.parametrize("which", OWN)
+def test_exceptions_of_own_classes_are_told_as_far_as_they_are_known(ada, own, tmp_path, which, how):
+    kind, base, text = OWN[which]
+    assert ada.trace(tmp_path, [own, which, *([how] * (how != "throws"))]).status == 128 + 6
+    headline = next(r for r in told(ada, Session(tmp_path).path) if r["window"] == 0)
+    crash = headline["crash"]
+    assert crash["kind"] == "exception"
+    if how == "keeps":      # in an object of the library's own, which nobody looks into
+        assert "keep rethrew an exception that nobody caught; its type is not recorded." in headline["text"], headline["text"]
+        assert crash["type"] is crash["text"] is crash["base"] is None
+        return
+    thrower = "pass_on rethrew" if how == "passes" and which != "plain" else "check threw"
+    thrower = re.sub("^check", "", thrower) if which == "nested" else thrower      # the library's function throws it, inlined or not
+    assert f"{thrower} an exception that nobody caught: {kind}{text}" in headline["text"], headline["text"]
+    assert (crash["type"], crash["base"]) == (kind, base) and crash["text"] in (TEXT, f"{TEXT}: Connection timed out", None)
+
+
+def test_own_classes_of_a_stripped_program(ada, tmp_path):
+    """Whether what() is another is not known there."""
+    own = tmp_path / "own"
+    subprocess.run(["c++", "-std=c++17", "-O1", "-s", "-o", own, HERE / "thrown_own.cc"], check=True)
+    assert ada.trace(tmp_path / "out", [own, "deep"]).status == 128 + 6
+    headline = next(r for r in told(ada, Session(tmp_path / "out").path) if r["window"] == 0)
+    assert f"Deep, derived from std::runtime_error{MADE}" in headline["text"]
+
+
 def test_frames_and_registers_are_told(ada, record):
     """Arguments and the line of each frame, as a debugger has them."""
     rows = told(ada, record("null", "cause", 0))

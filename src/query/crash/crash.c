@@ -100,6 +100,7 @@ void ada_crash_free(struct ada_crash_cause *cause)
 	ada_stack_close(&cause->culprit_path);
 	free(cause->argument);
 	free(cause->type);
+	free(cause->base);
 	free(cause->text);
 	free(cause->file);
 	*cause = (struct ada_crash_cause){};

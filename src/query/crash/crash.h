@@ -35,8 +35,10 @@ struct ada_crash_cause {
 	char *argument;	 /* FREED, TWICE, NULL: the frame's argument that has it; NULL: none */
 	char *type;	 /* EXCEPTION: its type's name; NULL: not known */
 	char *text;	 /* EXCEPTION: what it says; ASSERTION: the assertion; NULL: not known */
-	bool is_what;	 /* EXCEPTION: `text` is what() */
-	char *file;	 /* ASSERTION */
+	char *base;   /* EXCEPTION: the class of the standard library that it is derived from, and `text` is of; NULL: none, or not known */
+	bool is_what; /* EXCEPTION: `text` is what() */
+	bool is_rethrown; /* EXCEPTION: `frame` is who threw it once more */
+	char *file;	  /* ASSERTION */
 	uint64_t line;
 	uint64_t depth, bytes; /* OVERFLOW: how many calls of the function, and how much stack they took: 0: not known */
 

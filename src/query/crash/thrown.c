@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "elf/classes.h"
 #include "elf/demangle.h"
 #include "query/crash/internal.h"
+#include "query/session/source.h"
 #include "query/session/windows.h"
 
 /* Of libstdc++: those whose text is a pointer to characters behind the table of virtual functions, and whose what() gives it. */
@@ -61,6 +63,30 @@ static char *type_name(char *coded)
 	return coded;
 }
 
+#define BASES_MAX 32
+#define WHAT 2 /* its number among std::exception's virtual functions, behind two destructors */
+
+/* Of a program's own class: whether each of its objects begins with one of the library's that have a text. Of a class that doesn't say
+ * otherwise in its table of virtual functions that text is what(). */
+static void find_base(struct ada_crash_cause *cause, uint64_t type_info)
+{
+	uint64_t in_file;
+	const struct ada_elf *elf = ada_process_file(cause->process, type_info, cause->ns, &in_file);
+	struct ada_elf_target at = { "", in_file };
+	const char *own = elf ? ada_elf_class_name(elf, &at) : NULL, *what, *name = NULL;
+
+	for (int i = 0; own && i < BASES_MAX && at.address && ada_elf_first_base(elf, at.address, &at) && !cause->base; i++) {
+		name = ada_elf_class_name(elf, &at);
+		cause->base = name ? type_name(strdup(name)) : NULL;
+		if (cause->base && !is_with_text(cause->base)) {
+			free(cause->base);
+			cause->base = NULL;
+		}
+	}
+	what = cause->base ? ada_elf_virtual(elf, own, WHAT) : NULL;
+	cause->is_what = what && (!strcmp(what, "_ZNKSt13runtime_error4whatEv") || !strcmp(what, "_ZNKSt11logic_error4whatEv"));
+}
+
 static void read_exception(struct ada_crash_cause *cause, const struct atf_detail *record)
 {
 	cause->kind = ADA_CRASH_EXCEPTION;
@@ -71,6 +97,8 @@ static void read_exception(struct ada_crash_cause *cause, const struct atf_detai
 	cause->type = type_name(captured_text(record, 2));
 	cause->text = captured_text(record, 1);
 	cause->is_what = cause->type && is_with_text(cause->type);
+	if (!cause->is_what)
+		find_base(cause, record->x[1]);
 }
 
 static void read_assertion(struct ada_crash_cause *cause, const struct ada_arguments *arguments)
@@ -85,6 +113,46 @@ static void read_assertion(struct ada_crash_cause *cause, const struct ada_argum
 	cause->line = (uint64_t)arguments->items.items[2].number;
 }
 
+#define LOOK_BACK (1u << 18) /* events */
+#define HEADER_BYTES 32	     /* of an exception, in front of what is thrown: __cxa_begin_catch has the header's address */
+
+/* Of what the innermost handler that is open at a rethrow caught, the CALL of __cxa_throw that threw it first. False: not recorded. */
+static bool find_throw(const struct ada_crash_cause *cause, uint64_t position, struct atf_detail *record)
+{
+	uint64_t ended = 0, object = 0, last = position > LOOK_BACK ? position - LOOK_BACK : 0;
+
+	while (position-- > last) {
+		const struct ada_event *event = atf_thread_get(cause->thread->events, position);
+		const char *symbol = event->event_kind == ADA_EVENT_CALL ? ada_crash_symbol(cause->process, event->function_id) : "";
+
+		if (!object && !strcmp(symbol, "__cxa_end_catch"))
+			ended++;
+		else if (!object && !strcmp(symbol, "__cxa_begin_catch") && !ended--) {
+			if (ada_thread_detail(cause->thread, position, record))
+				return false;
+			object = record->x[0] + HEADER_BYTES;
+		} else if (object && !strcmp(symbol, "__cxa_throw") && !ada_thread_detail(cause->thread, position, record) &&
+			   record->x[0] == object)
+			return true;
+	}
+	return false;
+}
+
+static void read_rethrown(struct ada_crash_cause *cause, const char *symbol, uint64_t position)
+{
+	struct atf_detail record;
+
+	cause->kind = ADA_CRASH_EXCEPTION;
+	cause->is_rethrown = true;
+	if (!strcmp(symbol, "__cxa_rethrow") && find_throw(cause, position, &record))
+		read_exception(cause, &record);
+}
+
+static bool is_rethrow(const char *symbol)
+{
+	return !strcmp(symbol, "__cxa_rethrow") || !strcmp(symbol, "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE");
+}
+
 int ada_crash_thrown(struct ada_crash_cause *cause)
 {
 	int result = 0;
@@ -96,6 +164,11 @@ int ada_crash_thrown(struct ada_crash_cause *cause)
 		struct ada_arguments arguments;
 		struct atf_detail record;
 
+		if (is_rethrow(symbol)) {
+			read_rethrown(cause, symbol, frame->position);
+			cause->frame = i ? i - 1 : 0;
+			break;
+		}
 		if (!throws && strcmp(symbol, "__assert_fail"))
 			continue;
 		result = ada_crash_arguments(cause->thread, frame->position, &arguments, &record);

@@ -71,6 +71,7 @@ char *ada_crash_json(const struct ada_crash_cause *cause)
 	add_address(object, "object", cause->has_object, cause->object);
 	add_text(object, "argument", cause->argument);
 	add_text(object, "type", cause->type);
+	add_text(object, "base", cause->base);
 	add_text(object, "text", cause->text);
 	add_text(object, "file", cause->file);
 	add_number(object, "line", cause->file, cause->line);

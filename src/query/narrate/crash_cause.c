@@ -96,13 +96,17 @@ static void put_exception(struct ada_story *story, FILE *stream, const struct ad
 {
 	char name[ADA_WORDS_NAME];
 
-	fprintf(stream, "%s threw an exception that nobody caught", blamed(story, cause, name));
+	fprintf(stream, "%s %s an exception that nobody caught", blamed(story, cause, name), cause->is_rethrown ? "rethrew" : "threw");
 	if (cause->type)
 		fprintf(stream, ": %s", cause->type);
 	else
 		fputs("; its type is not recorded", stream);
+	if (cause->base)
+		fprintf(stream, ", derived from %s", cause->base);
 	if (cause->text && cause->is_what)
 		fprintf(stream, ", what(): %s", cause->text);
+	else if (cause->text && cause->base)
+		fprintf(stream, ", which was made with \"%s\"; what its what() says is not known", cause->text);
 	else if (cause->text)
 		fprintf(stream, ", with a pointer to \"%s\"", cause->text);
 }

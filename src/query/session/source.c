@@ -73,7 +73,7 @@ bool ada_process_line(const struct ada_process *process, uint64_t function_id, u
 			      line);
 }
 
-const uint8_t *ada_process_constant(const struct ada_process *process, uint64_t address, uint64_t time_ns, uint64_t *bytes)
+const struct ada_elf *ada_process_file(const struct ada_process *process, uint64_t address, uint64_t time_ns, uint64_t *in_file)
 {
 	const json_object *modules = ada_json_get(process->manifest, "modules");
 
@@ -81,20 +81,24 @@ const uint8_t *ada_process_constant(const struct ada_process *process, uint64_t 
 		const json_object *entry = json_object_array_get_idx(modules, i);
 		uint64_t id = ada_json_u64(entry, "id", i), base = strtoull(ada_json_text(entry, "base", "0"), NULL, 16);
 		struct ada_module *module = id < process->modules.count ? process->modules.items[id] : NULL;
-		const struct ada_elf_segment *segment;
 		const struct ada_elf *elf;
-		const uint8_t *at;
 
 		/* Nothing of a module lies below its base: most files needn't be opened. */
 		if (!module || address < base || time_ns < ada_json_u64(entry, "loadNs", 0) ||
 		    time_ns > ada_json_u64(entry, "unloadNs", UINT64_MAX) || !debug_of(module))
 			continue;
 		elf = ada_debug_elf(module->debug);
-		segment = ada_elf_segment_of(elf, address - base);
-		if (segment && (segment->writable || !(at = ada_elf_rest(elf, address - base, bytes))))
-			return NULL;
-		if (segment)
-			return at;
+		*in_file = address - base;
+		if (ada_elf_segment_of(elf, *in_file))
+			return elf;
 	}
 	return NULL;
+}
+
+const uint8_t *ada_process_constant(const struct ada_process *process, uint64_t address, uint64_t time_ns, uint64_t *bytes)
+{
+	uint64_t in_file;
+	const struct ada_elf *elf = ada_process_file(process, address, time_ns, &in_file);
+
+	return elf && !ada_elf_segment_of(elf, in_file)->writable ? ada_elf_rest(elf, in_file, bytes) : NULL;
 }

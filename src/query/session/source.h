@@ -13,6 +13,10 @@ bool ada_process_line(const struct ada_process *process, uint64_t function_id, u
 /* The debug information itself, for types; NULL: there is none. */
 struct ada_debug_function;
 const struct ada_debug_function *ada_module_debug(struct ada_module *module, uint32_t symbol_index);
+/* The file that lay at `address` of the process at that time, and where in it that is. NULL: none, or its file isn't the recorded one any
+ * more. */
+struct ada_elf;
+const struct ada_elf *ada_process_file(const struct ada_process *process, uint64_t address, uint64_t time_ns, uint64_t *in_file);
 /* What lay at `address` of the process at that time and could not change: *bytes bytes of a segment that isn't writable, up to the
  * segment's end. NULL: no such module, or its file isn't the recorded one any more. */
 const uint8_t *ada_process_constant(const struct ada_process *process, uint64_t address, uint64_t time_ns, uint64_t *bytes);
