@@ -2,6 +2,7 @@
 recorded, and nothing is lost: the books are exact, and sums by function are those of all calls, whoever looks, or is killed, meanwhile."""
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -69,6 +70,15 @@ def test_threads_that_have_ended(ada, record, tmp_path):
     gone = [thread for thread in manifest["threads"] if thread.get("aged", 0) == thread["events"] and thread["events"]]
     assert len(gone) > 4 and all(len(thread["segments"]) == 1 and not thread["segments"][0]["events"] for thread in gone)
     assert calls_of(ada, Session(output).path)[0] == own_calls(book)
+
+
+def test_the_summary_names_limits(ada, program, tmp_path):
+    command = [ada.path, "trace", f"--output={tmp_path / 'out'}", *OPTIONS, "--on-full=block", "--disk-limit=1M", "--detail-limit=1M",
+               "--max-age=1h", "--trigger=symbol=counted_jumper@every=3000,pre=300ev,post=300ev", "--", program, tmp_path / "book", 2, 100000, 1]
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
+    said = next(line for line in result.stderr.splitlines() if " events, " in line)
+    assert re.search(r", nothing lost, \d+ older ones \([1-9][\d.]* %\) gone but for their sums, [\d.]+ [KM]iB of 1\.00 MiB on the disk, "
+                     r"the last 3600 s, [\d.]+ [KM]?i?B of 1\.00 MiB of detail(, [\d.]+ [KM]iB kept for windows)?, \d+ windows of", said), said
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 half of the limit; then the oldest go, and nothing tells of them as if they were there."""
 import json
 import os
+import re
 import signal
 import time
 
@@ -103,6 +104,9 @@ def test_a_window_outlives_its_time(ada, live):
     mark(ada, one)
     row, = windows_of(ada, one.session)
     until(lambda: has_gone(one, row["endNs"] + 2 * SECOND))
+    said = ada("status", one.session).stdout
+    assert re.search(rb"segments of \S+ ?\S* events \([1-9][\d.]* %\) have gone", said), said
+    assert re.search(rb"^kept for windows: [1-9][\d.]* [KM]iB$", said, re.MULTILINE), said
     end(one)
     assert session_size(one.output) <= 8 * MIB + 2 * BLOCK
     lane, manifest = check_books(ada, one.output, book, slack=DEPTH, aged=True)
@@ -165,6 +169,7 @@ def test_detail_has_a_limit_of_its_own(ada, live):
     one, book = live("--detail-limit=4M", f"--trigger=symbol=counted_jumper@every=6000,{ROLLS}")
     until(lambda: sum(row.get("agedCount") is not None for row in windows_of(ada, one.session)) >= 10)
     assert one.request("status")["bound"]["detailLimit"] == 4 * MIB
+    assert re.search(rb"^detail: [\d.]+ [KM]iB of 4\.00 MiB$", ada("status", one.session).stdout, re.MULTILINE)
     end(one)
     lane, _ = check_books(ada, one.output, book, slack=DEPTH)
     assert not lane.get("aged", 0)

@@ -148,10 +148,11 @@ static void print_policy(const json_object *policy)
 	}
 }
 
-/* Of --disk-limit and --max-age; NULL: there is neither. */
-static void print_bound(const json_object *bound)
+/* Of --disk-limit, --max-age and --detail-limit; NULL: there is none of them. */
+static void print_bound(const json_object *bound, uint64_t events)
 {
 	uint64_t limit = ada_json_u64(bound, "diskLimit", 0), age_ns = ada_json_u64(bound, "maxAgeNs", 0);
+	uint64_t detail_limit = ada_json_u64(bound, "detailLimit", 0), kept = ada_json_u64(bound, "kept", 0);
 	char text[ADA_UNITS_TEXT], aged[ADA_UNITS_TEXT];
 
 	if (!bound)
@@ -161,8 +162,13 @@ static void print_bound(const json_object *bound)
 		printf(" of %s", ada_format_size(limit, text));
 	if (age_ns)
 		printf(", for %s", ada_format_duration(age_ns, text));
-	printf("; %llu segments of %s events have gone but for their sums\n", (unsigned long long)ada_json_u64(bound, "segments", 0),
-	       count_of(bound, "aged", aged));
+	printf("; %llu segments of %s events (%.3g %%) have gone but for their sums\n",
+	       (unsigned long long)ada_json_u64(bound, "segments", 0), count_of(bound, "aged", aged),
+	       100.0 * (double)ada_json_u64(bound, "aged", 0) / (double)(events ? events : 1));
+	if (detail_limit)
+		printf("detail: %s of %s\n", ada_format_size(ada_json_u64(bound, "detail", 0), text), ada_format_size(detail_limit, aged));
+	if (kept)
+		printf("kept for windows: %s\n", ada_format_size(kept, text));
 }
 
 static void print_whole(const json_object *status)
@@ -172,7 +178,7 @@ static void print_whole(const json_object *status)
 	print_text(status, "program");
 	putchar('\n');
 	print_line(status);
-	print_bound(ada_json_get(status, "bound"));
+	print_bound(ada_json_get(status, "bound"), ada_json_u64(status, "events", 0));
 	print_providers(status);
 	print_policy(ada_json_get(status, "policy"));
 }

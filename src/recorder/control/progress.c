@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/units.h"
+#include "recorder/bound/bound.h"
 #include "recorder/detail/detail.h"
 #include "recorder/host/disable.h"
 #include "recorder/host/process.h"
@@ -225,8 +226,27 @@ static void add_lost(const struct ada_recorder *recorder, const struct ada_total
 		text_add(text, size, ", nothing lost");
 	if (totals->overwritten)
 		text_add(text, size, ", %llu older ones overwritten", (unsigned long long)totals->overwritten);
+}
+
+/* What --disk-limit, --max-age and --detail-limit came to. */
+static void add_bound(const struct ada_recorder *recorder, const struct ada_totals *totals, char *text, size_t size)
+{
+	struct ada_bound_state state = ada_bound_state(recorder->bound);
+	char bytes[ADA_UNITS_TEXT], limit[ADA_UNITS_TEXT];
+
 	if (totals->aged)
-		text_add(text, size, ", %llu older ones gone but for their sums", (unsigned long long)totals->aged);
+		text_add(text, size, ", %llu older ones (%.3g %%) gone but for their sums", (unsigned long long)totals->aged,
+			 100.0 * (double)totals->aged / (double)(totals->events ? totals->events : 1));
+	if (state.disk_limit)
+		text_add(text, size, ", %s of %s on the disk", ada_format_size(state.bytes, bytes),
+			 ada_format_size(state.disk_limit, limit));
+	if (state.max_age_ns)
+		text_add(text, size, ", the last %s", ada_format_duration(state.max_age_ns, limit));
+	if (state.detail_limit)
+		text_add(text, size, ", %s of %s of detail", ada_format_size(state.detail, bytes),
+			 ada_format_size(state.detail_limit, limit));
+	if (state.kept)
+		text_add(text, size, ", %s kept for windows", ada_format_size(state.kept, bytes));
 }
 
 /* Where there are any; how many there are. */
@@ -293,10 +313,11 @@ void ada_recording_summary(struct ada_recorder *recorder)
 {
 	struct ada_totals totals = ada_recording_totals(recorder);
 	size_t problems = 0;
-	char lost[256] = "";
+	char lost[512] = "";
 	size_t windows;
 
 	add_lost(recorder, &totals, lost, sizeof lost);
+	add_bound(recorder, &totals, lost, sizeof lost);
 	windows = add_windows(recorder, lost, sizeof lost);
 	ada_say("ada: %s: %llu events, %llu thread%s, %zu process%s%s\n", recorder->session.directory, (unsigned long long)totals.events,
 		(unsigned long long)totals.threads, totals.threads == 1 ? "" : "s", totals.processes, totals.processes == 1 ? "" : "es",
