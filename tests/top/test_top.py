@@ -89,3 +89,10 @@ def test_who_keeps_a_thread_waiting(ada, tmp_path):
             traced.communicate(b"go on\n", timeout=PATIENCE)
             follows.communicate(timeout=PATIENCE)
         assert (traced.returncode, follows.returncode) == (0, 0)
+    # Played back, at a moment of the wait.
+    asked = ada("query", "--format=json", path, "SELECT start_ns - at('+0s') AS at, duration_ns FROM calls WHERE function = 'pthread_mutex_lock' "
+                "ORDER BY duration_ns DESC LIMIT 1")
+    (wait,) = json.loads(asked.stdout)["rows"]
+    again = json.loads(ada("top", "--once", "--format=json", f"--at=+{(wait['at'] + wait['duration_ns'] / 2) / 1e9:.9f}s", path).stdout)["threads"]
+    assert [(row["waits_for"], row["blocked_by"]) for row in again if row["function"] == "pthread_mutex_lock"] == \
+        [("lock", waiting[0]["blocked_by"])]

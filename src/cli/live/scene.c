@@ -88,8 +88,20 @@ static int look_at(const struct ada_scene *scene, const struct ada_thread *threa
 	return result;
 }
 
-/* What those wait for that are in one call for long. Asked of the recording's end alone: the answer is of calls that are still open. */
-static int explain(struct ada_scene *scene)
+/* The innermost call at a moment makes no further call: so what it took long for is what it waits for then. */
+static bool is_one_wait(const struct ada_thread *thread, uint64_t at_ns)
+{
+	const struct ada_event *event;
+
+	for (uint64_t at = atf_thread_lower_bound(thread->events, at_ns); (event = atf_thread_get(thread->events, at)); at++)
+		if (event->event_kind == ADA_EVENT_CALL || event->event_kind == ADA_EVENT_RETURN ||
+		    event->event_kind == ADA_EVENT_EXCEPTION)
+			return event->event_kind != ADA_EVENT_CALL;
+	return true;
+}
+
+/* What those wait for that are in one call for long. */
+static int explain(struct ada_scene *scene, bool last)
 {
 	struct ada_cause_reader *reader = ada_cause_reader_open(scene->session);
 	int result = reader ? 0 : -ENOMEM;
@@ -99,7 +111,8 @@ static int explain(struct ada_scene *scene)
 		struct ada_culprit culprit;
 		struct ada_cause cause = {};
 
-		if (!seen->inside || seen->since_ns + ADA_SCENE_WAIT_NS > scene->end_ns)
+		if (!seen->inside || seen->since_ns + ADA_SCENE_WAIT_NS > scene->end_ns ||
+		    (!last && !is_one_wait(seen->thread, scene->end_ns)))
 			continue;
 		result = ada_cause_find(reader, seen->thread, seen->position, &cause);
 		if (!result && cause.found && cause.links.count) {
@@ -125,7 +138,7 @@ static int look_at_all(struct ada_scene *scene, const struct ada_scene_how *how)
 		if (!result && (seen.inside || seen.far || seen.events))
 			result = ada_array_push(&scene->threads, seen);
 	}
-	return result || how->at_ns ? result : explain(scene);
+	return result || how->quick ? result : explain(scene, !how->at_ns);
 }
 
 int ada_scene_open(struct ada_scene *scene, struct ada_session *session, const struct ada_scene_how *how, struct ada_error *error)

@@ -38,6 +38,7 @@ struct ada_scene_how {
 	const char *thread; /* as given; NULL: all */
 	uint64_t at_ns;	    /* the moment; 0: the last one */
 	uint64_t span_ns;
+	bool quick;	      /* of a moment that soon passes: it isn't asked what threads wait for */
 	uint64_t back_events; /* of all threads together: so far back it is asked what they are in; 0: as far as needed */
 };
 

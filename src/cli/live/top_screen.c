@@ -64,9 +64,12 @@ int ada_top_arrange(struct ada_top *top)
 void ada_top_look(struct ada_top *top)
 {
 	struct ada_error error = {};
-	int result = ada_watch_look(top->watch, ada_player_moment(&top->player), &error);
-	const struct ada_session *session = top->watch->session;
+	const struct ada_session *session;
+	int result;
 
+	top->watch->playing = ada_player_moment(&top->player) && !top->player.paused;
+	result = ada_watch_look(top->watch, ada_player_moment(&top->player), &error);
+	session = top->watch->session;
 	if (result == -EINTR)
 		return;
 	if (!result) {

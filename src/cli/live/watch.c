@@ -82,7 +82,7 @@ static void keep_scene(struct ada_watch *watch, struct ada_session *session, con
 int ada_watch_look(struct ada_watch *watch, uint64_t at_ns, struct ada_error *error)
 {
 	struct ada_session *session = watch->session;
-	struct ada_scene_how how = { .thread = watch->options->thread, .at_ns = at_ns };
+	struct ada_scene_how how = { .thread = watch->options->thread, .at_ns = at_ns, .quick = watch->playing };
 	struct ada_scene scene = {};
 	int result = 0;
 

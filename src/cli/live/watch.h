@@ -16,6 +16,7 @@ struct ada_watch {
 	struct ada_session *session;	   /* NULL: no look has succeeded */
 	struct ada_scene scene;		   /* of `session` */
 	json_object *status;		   /* what the recorder said last; NULL: it is over */
+	bool playing;			   /* the moment asked for soon passes */
 	bool silent;			   /* it didn't answer at the last look */
 	bool settled;			   /* the session's files are final, and were all there at the last look */
 	bool recorder_gone;		   /* it has ended without finishing the session */
