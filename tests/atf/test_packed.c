@@ -107,6 +107,8 @@ static void test_read_alike(void **state)
 		assert_int_equal(atf_index_get(packed, seq, &one), 0);
 		assert_int_equal(atf_index_get(plain, seq, &other), 0);
 		assert_memory_equal(&one, &other, sizeof one);
+		assert_int_equal(atf_index_block(packed, seq), seq / ATF_PACK_EVENTS * ATF_PACK_EVENTS);
+		assert_int_equal(atf_index_block(plain, seq), seq);
 	}
 	assert_int_equal(atf_index_lower_bound(packed, UINT64_MAX), EVENTS);
 	assert_memory_equal(atf_index_events(packed), atf_index_events(plain), EVENTS * sizeof(struct ada_event));

@@ -212,6 +212,11 @@ bool atf_index_walk(const struct atf_index *index, struct atf_packed_walk *walk,
 	return index->packed && atf_packed_walk_open(walk, index->packed, index_seq, most);
 }
 
+uint64_t atf_index_block(const struct atf_index *index, uint64_t index_seq)
+{
+	return index->packed ? atf_packed_block(index->packed, index_seq) : index_seq;
+}
+
 int atf_index_open_calls(const struct atf_index *index, uint64_t index_seq, struct atf_packed_open_calls *open)
 {
 	*open = (struct atf_packed_open_calls){};

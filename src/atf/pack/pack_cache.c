@@ -274,6 +274,11 @@ uint32_t atf_packed_number(const struct atf_packed *packed, uint64_t index_seq)
 	return (uint32_t)ada_first_not(i, 1, packed->layout.entries.count, entries[i].first_seq <= index_seq) - 1;
 }
 
+uint64_t atf_packed_block(const struct atf_packed *packed, uint64_t index_seq)
+{
+	return packed->layout.entries.items[atf_packed_number(packed, index_seq)].first_seq;
+}
+
 const struct ada_event *atf_packed_run(struct atf_packed *packed, uint64_t index_seq, uint64_t *count)
 {
 	uint32_t number = atf_packed_number(packed, index_seq), reader = reader_self();

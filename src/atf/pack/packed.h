@@ -59,6 +59,8 @@ struct atf_packed_walk {
 bool atf_packed_walk_open(struct atf_packed_walk *walk, struct atf_packed *packed, uint64_t index_seq, uint64_t most);
 void atf_packed_walk_close(struct atf_packed_walk *walk);
 
+uint64_t atf_packed_block(const struct atf_packed *packed, uint64_t index_seq); /* the index_seq with which the event's block begins */
+
 /* The calls that are open where the event's block begins. */
 struct atf_packed_open_calls {
 	ADA_ARRAY(struct atf_pack_frame) frames; /* outermost first; the caller's to free */

@@ -455,6 +455,13 @@ bool atf_thread_walk(const struct atf_thread *thread, struct atf_packed_walk *wa
 	return atf_index_walk(segment->index, walk, position - segment->start, most);
 }
 
+uint64_t atf_thread_block(const struct atf_thread *thread, uint64_t position)
+{
+	const struct segment *segment = &thread->segments[segment_of(thread, position)];
+
+	return segment->start + atf_index_block(segment->index, position - segment->start);
+}
+
 int atf_thread_open_calls(const struct atf_thread *thread, uint64_t position, struct atf_packed_open_calls *open, uint64_t *from)
 {
 	const struct segment *segment = &thread->segments[segment_of(thread, position)];

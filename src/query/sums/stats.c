@@ -216,13 +216,24 @@ static void add_track(struct job *job, const struct ada_selection *selection, co
 	job->part_count += track->count;
 }
 
+/* Where a piece ends that would end at `position`: at a packed block's end, lest both pieces decode it, unless the piece is much longer or
+ * shorter then. */
+static uint64_t piece_end(const struct track *track, uint64_t position, uint64_t piece_events)
+{
+	uint64_t block = atf_thread_block(track->thread->events, position);
+
+	return position - block < piece_events / 8 ? block : position;
+}
+
 static void add_parts(struct job *job, struct track *track, struct part *parts, uint64_t piece_events)
 {
 	track->parts = parts;
 	for (size_t i = 0; i < track->count; i++) {
 		parts[i].track = track;
-		parts[i].piece.from = track->from + i * piece_events;
-		parts[i].piece.to = i + 1 < track->count ? parts[i].piece.from + piece_events : track->to;
+		parts[i].piece.from = i ? parts[i - 1].piece.to : track->from;
+		parts[i].piece.to = track->to;
+		if (i + 1 < track->count)
+			parts[i].piece.to = piece_end(track, track->from + (i + 1) * piece_events, piece_events);
 	}
 }
 
