@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "query/session/clock_view.h"
 
-#define LOOK_CPU_NS 10000000
+#define LOOK_CPU_NS 20000000
 #define BACK_EVENTS (1u << 20)
 #define SPAN_SHARE_MIN 100 /* of the span as wanted */
 
