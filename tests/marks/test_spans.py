@@ -2,6 +2,7 @@
 import contextlib
 import json
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -98,3 +99,22 @@ def test_live(ada, program, tmp_path):
     session = check_recording(ada, tmp_path)
     # On a machine that is busy enough others took long, too.
     assert [mark["key"] for mark in marks(session)].count(SLOW) == 1
+
+
+@pytest.mark.parametrize("rule, begins", [("latency=submit:1..complete:1>1ms", "24 keys took up to "), ("latency=serve>1ms", "24 calls of serve took up to ")])
+def test_the_worst_of_many_marks_leads(ada, tmp_path, rule, begins):
+    """The last of 24 marks is the worst, and the headline counts all of them."""
+    subprocess.run(["cc", "-g", "-O1", "-pthread", "-o", tmp_path / "backlog", pathlib.Path(__file__).parent / "backlog.c"], check=True)
+    out = tmp_path / "out"
+    result = ada.trace(out, [tmp_path / "backlog"], f"--trigger={rule}@pre=1s,post=1s")
+    assert result.status == 0, result.stderr.decode()
+    recorded = check_recording(ada, out)
+    found = sorted(marks(recorded), key=lambda mark: mark["value"])
+    assert len(found) == 24
+    row = next(row for row in ada.rows("narrate", recorded.path) if row["kind"] == "headline")
+    assert row["text"].startswith(begins), row["text"]
+    assert row["cause"]["duration_ns"] > found[-2]["value"]
+    if "key" in found[-1]:
+        assert row["cause"]["key"] == str(found[-1]["key"]) and f", {found[-1]['key']} longest" in row["text"]
+    else:
+        assert re.search(r": 16 of the 16 longest slept ", row["text"]), row["text"]

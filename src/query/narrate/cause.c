@@ -234,35 +234,42 @@ static void put_span(struct ada_story *story, FILE *stream, const struct ada_hea
 		ada_words_function(story, link->thread->process, begin->function_id, from);
 	ada_words_function(story, link->thread->process, link->function_id, to);
 	ada_format_duration(headline->took_ns, text);
-	if (headline->calls > 1)
-		fprintf(stream, "%" PRIu64 " keys took up to %s from %s to %s, %s longest", headline->calls, text, from, to, span->key);
+	if (headline->marked > 1)
+		fprintf(stream, "%s%" PRIu64 " keys took up to %s from %s to %s, %s longest", headline->more_marked ? "At least " : "",
+			headline->marked, text, from, to, span->key);
 	else
 		fprintf(stream, "Key %s took %s from %s", span->key, text, from);
 	if (span->thread)
-		fprintf(stream, "%s on thread %u", headline->calls > 1 ? ", begun" : "", span->thread->number);
-	if (headline->calls == 1)
+		fprintf(stream, "%s on thread %u", headline->marked > 1 ? ", begun" : "", span->thread->number);
+	if (headline->marked <= 1)
 		fprintf(stream, " to %s on thread %u", to, link->thread->number);
 	fprintf(stream, ": thread %u ", link->thread->number);
 }
 
-/* "4 calls of Handler::process took up to 55 ms, usually 5 us: they " */
+/* "4 calls of Handler::process took up to 55 ms, usually 5 us: they ", "40 calls ...: 15 of the 16 longest " */
 static void put_calls(struct ada_story *story, FILE *stream, const struct ada_headline *headline)
 {
 	const struct ada_cause_link *link = &headline->cause.links.items[0];
 	const struct ada_norm *norm = ada_narrate_norm(story, link->thread->process, link->function_id);
+	bool some = headline->marked > headline->asked; /* and not all were asked why */
+	uint64_t calls = some ? headline->marked : headline->calls;
 	char name[ADA_WORDS_NAME], text[ADA_UNITS_TEXT], usual[ADA_UNITS_TEXT];
 
 	ada_words_function(story, link->thread->process, link->function_id, name);
 	ada_format_duration(headline->took_ns, text);
 	if (link->open)
 		fprintf(stream, "A call of %s has not returned for %s", name, text);
-	else if (headline->calls > 1)
-		fprintf(stream, "%" PRIu64 " calls of %s took up to %s", headline->calls, name, text);
+	else if (calls > 1)
+		fprintf(stream, "%s%" PRIu64 " calls of %s took up to %s", some && headline->more_marked ? "At least " : "", calls, name,
+			text);
 	else
 		fprintf(stream, "A call of %s took %s", name, text);
 	if (norm && norm->calls >= 20 && norm->p50_ns * 2 < headline->took_ns)
 		fprintf(stream, ", usually %s", ada_format_duration(norm->p50_ns, usual));
-	fprintf(stream, ": %s ", headline->calls > 1 && !link->open ? "they" : "it");
+	if (some && !link->open)
+		fprintf(stream, ": %" PRIu64 " of the %" PRIu64 " longest ", headline->calls, headline->asked);
+	else
+		fprintf(stream, ": %s ", calls > 1 && !link->open ? "they" : "it");
 }
 
 static void tell_unfound(struct ada_story *story, const struct ada_headline *headline)

@@ -1,10 +1,11 @@
 /* What a window is about: the cause of its slowest marked call, and of how many calls and windows the same is true. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
 #include "query/narrate/parts.h"
 
-#define MARKS_ASKED 16	/* of a window: the first ones; the others of these marks may be alike */
+#define MARKS_ASKED 16	/* of a window: the slowest ones, and as many whose rules are about no time: the first ones */
 #define SLOW_NS 1000000 /* a call that a rule marked for another reason than its duration has a cause from here on */
 
 static bool is_about_time(const char *kind)
@@ -31,36 +32,116 @@ static uint64_t took(const struct ada_cause *cause)
 	return cause->links.items[0].end_ns - cause->links.items[0].start_ns;
 }
 
+/* A mark of the window, and how long what it marked took by the rule's own measure; 0: the rule is about no time. */
+struct candidate {
+	const json_object *mark;
+	double ns;
+	bool asked;
+};
+
+/* The slowest ones first, then those of which that isn't known, as they came. */
+static int compare_candidates(const void *left, const void *right)
+{
+	const struct candidate *a = left, *b = right;
+	uint64_t a_ns = ada_json_u64(a->mark, "tsNs", 0), b_ns = ada_json_u64(b->mark, "tsNs", 0);
+
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	return a_ns < b_ns ? -1 : a_ns > b_ns;
+}
+
+static struct candidate *make_candidates(const json_object *marks, size_t count)
+{
+	struct candidate *candidates = calloc(count + 1, sizeof *candidates);
+
+	for (size_t i = 0; candidates && i < count; i++) {
+		const json_object *mark = json_object_array_get_idx(marks, i);
+		double ns = is_about_time(ada_json_text(mark, "kind", "")) ? json_object_get_double(ada_json_get(mark, "value")) : 0;
+
+		candidates[i] = (struct candidate){ .mark = mark, .ns = ns > 0 && ns < 0x1p63 ? ns : 0 };
+	}
+	if (candidates && count)
+		qsort(candidates, count, sizeof *candidates, compare_candidates);
+	return candidates;
+}
+
+/* The same for marks of calls of one function, or of the times from one function to another. */
+static uint64_t functions_of(const struct ada_process *process, const json_object *mark)
+{
+	uint64_t functions[2] = { ada_json_u64(mark, "functionId", ADA_NO_FUNCTION), ADA_NO_FUNCTION };
+	struct ada_mark_span span;
+
+	if (ada_mark_span(process, mark, &span) && span.position != UINT64_MAX)
+		functions[1] = atf_thread_get(span.thread->events, span.position)->function_id;
+	return ada_hash_bytes(functions, sizeof functions);
+}
+
+/* Looks for the cause of a mark, which becomes the headline's if it took longer. What it is like; 0: it has none. */
+static uint64_t ask(struct ada_story *story, struct ada_cause_reader *reader, const struct candidate *candidate,
+		    struct ada_headline *headline)
+{
+	const struct ada_recorded_window *window = &story->session->windows.items[headline->window];
+	const json_object *mark = candidate->mark;
+	struct ada_cause cause;
+	uint64_t key;
+
+	story->result = ada_cause_of_mark(reader, window->process, mark, &cause);
+	if (story->result || !cause.found || (took(&cause) < SLOW_NS && !is_about_time(ada_json_text(mark, "kind", "")))) {
+		ada_cause_free(&cause);
+		return 0;
+	}
+	key = likeness(reader, &cause);
+	if (headline->found && took(&cause) <= headline->took_ns) {
+		ada_cause_free(&cause);
+		return key;
+	}
+	ada_cause_free(&headline->cause);
+	headline->cause = cause;
+	headline->is_span = ada_mark_span(window->process, mark, &headline->span);
+	headline->found = true;
+	headline->took_ns = took(&cause);
+	headline->key = key;
+	headline->mark = candidate->ns > 0 ? mark : NULL;
+	return key;
+}
+
+/* How many marks are of the same functions, and how many of them were asked for their cause. */
+static void count_marked(const struct ada_process *process, const struct candidate *candidates, size_t count, struct ada_headline *headline)
+{
+	uint64_t functions = headline->mark ? functions_of(process, headline->mark) : 0;
+
+	headline->marked = headline->asked = headline->mark ? 0 : headline->calls;
+	for (size_t i = 0; headline->mark && i < count && candidates[i].ns > 0; i++)
+		if (functions_of(process, candidates[i].mark) == functions) {
+			headline->marked++;
+			headline->asked += candidates[i].asked;
+		}
+}
+
 void ada_headline_find(struct ada_story *story, struct ada_cause_reader *reader, uint64_t number, struct ada_headline *headline)
 {
 	const struct ada_recorded_window *window = &story->session->windows.items[number];
 	const json_object *marks = ada_json_get(window->entry, "marks");
-	uint64_t keys[MARKS_ASKED] = {};
+	size_t count = ada_json_length(marks), asked[2] = {};
+	struct candidate *candidates = make_candidates(marks, count);
+	uint64_t keys[2 * MARKS_ASKED] = {};
 
-	*headline = (struct ada_headline){ .window = number };
-	for (size_t i = 0; i < ada_json_length(marks) && i < MARKS_ASKED && !story->result; i++) {
-		const json_object *mark = json_object_array_get_idx(marks, i);
-		struct ada_cause cause;
+	*headline = (struct ada_headline){ .window = number, .more_marked = window->marked_count > count };
+	if (!candidates)
+		story->result = -ENOMEM;
+	for (size_t i = 0; i < count && !story->result; i++) {
+		bool of_time = candidates[i].ns > 0;
 
-		story->result = ada_cause_of_mark(reader, window->process, mark, &cause);
-		if (story->result || !cause.found || (took(&cause) < SLOW_NS && !is_about_time(ada_json_text(mark, "kind", "")))) {
-			ada_cause_free(&cause);
+		if (asked[of_time] == MARKS_ASKED)
 			continue;
-		}
-		keys[i] = likeness(reader, &cause);
-		if (headline->found && took(&cause) <= headline->took_ns) {
-			ada_cause_free(&cause);
-			continue;
-		}
-		ada_cause_free(&headline->cause);
-		headline->cause = cause;
-		headline->is_span = ada_mark_span(window->process, mark, &headline->span);
-		headline->found = true;
-		headline->took_ns = took(&cause);
-		headline->key = keys[i];
+		candidates[i].asked = true;
+		keys[MARKS_ASKED * of_time + asked[of_time]++] = ask(story, reader, &candidates[i], headline);
 	}
-	for (size_t i = 0; i < MARKS_ASKED; i++)
+	for (size_t i = 0; i < 2 * MARKS_ASKED; i++)
 		headline->calls += headline->key && keys[i] == headline->key;
+	if (candidates)
+		count_marked(window->process, candidates, count, headline);
+	free(candidates);
 }
 
 void ada_headline_free(struct ada_headline *headline)

@@ -32,7 +32,10 @@ struct ada_headline {		/* of a window */
 	bool found;
 	uint64_t window;	      /* number in the session; ADA_NO_WINDOW: of a process that hangs, and that nobody marked */
 	uint64_t took_ns, key;	      /* key: the same for causes that are alike; 0: none */
-	uint64_t calls;		      /* marked in this window and alike */
+	uint64_t calls;		      /* of those asked for their cause, how many are alike */
+	const json_object *mark;      /* of the slowest, if its rule is about a time */
+	uint64_t marked, asked;	      /* marks of the same functions; how many of them were asked, the slowest ones */
+	bool more_marked;	      /* the window has more marks than the recording keeps */
 	uint64_t more;		      /* further windows that are alike */
 	bool told;		      /* a window before is alike */
 	struct ada_crash_cause crash; /* of a window that holds one; else its process is NULL */
