@@ -498,11 +498,21 @@ class Story:
         assert int(text.split()[0]) == len(row["evidence"]) == len(begun) - told - (mark["thread"] is not None)
         assert all(r["timestamp_ns"] < mark["tsNs"] for r in self.events(row))
 
+    @staticmethod
+    def likeness(row):
+        """Windows of which this is the same are told once; None: nothing is told of a cause."""
+        cause = row.get("cause") if row["kind"] == "headline" else None
+        return cause and (cause["kind"], cause["function"], cause["function_waited"], cause["object"] if cause["kind"] == "lock" else None,
+                          cause["culprit_function"])
+
     def check_windows(self, row, text):
         count, kind, which = re.match(r"([\d,]+) more windows? (?:was|were) triggered by (.*?), from .* marks?: (.*)\.", text).groups()
         all_windows = self.ada.rows("windows", self.session)
         told = {r["window"] for r in self.rows if r["window"] is not None}
         like = [w["window"] for w in all_windows if w["triggerKind"] == kind and w["window"] not in told]
+        if any(" like it, " in r["text"] for r in self.of("headline")):
+            counted = {self.likeness(r) for r in self.of("headline")} - {None}
+            like = [w for w in like if not {self.likeness(r) for r in self.ada.rows("narrate", self.session, f"--window={w}")} & counted]
         assert number(count) == len(like)
         assert which == (f"window {like[0]}" if len(like) == 1 else
                          f"the first of them is window {like[0]}, the last window {like[-1]}")

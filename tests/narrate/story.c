@@ -1,5 +1,5 @@
 /* What narratives are held against: programs whose story is known. A second thread waits in poll all the while.
- *   story plain | crash | wild | nowhere | overflow | abort | caller | errors | throw | fork | many | exit | live
+ *   story plain | crash | wild | nowhere | overflow | abort | caller | errors | throw | fork | many | alike | exit | live
  * live: works once for each character of its input. */
 #include <fcntl.h>
 #include <poll.h>
@@ -166,6 +166,13 @@ NOINLINE void live(void)
 	}
 }
 
+/* Another time each, the longest one in the midst of them. */
+NOINLINE void nap(long us)
+{
+	pause_us(us);
+	sink++;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "plain";
@@ -200,6 +207,10 @@ int main(int argc, char **argv)
 		live();
 	for (int i = 0; !strcmp(what, "many") && i < 60; i++) {
 		tick(i);
+		pause_us(2000);
+	}
+	for (int i = 0; !strcmp(what, "alike") && i < 12; i++) {
+		nap(20000 + i * 5 % 12 * 2000);
 		pause_us(2000);
 	}
 	if (write(ends[1], "x", 1) != 1)

@@ -178,6 +178,22 @@ def test_many_windows_are_summed_up(ada, record):
     assert {row["window"] for row in one.rows} == {20}
 
 
+def test_windows_alike_are_told_once(ada, record):
+    session = record("alike", "--trigger=latency=nap>10ms@pre=100us,post=100us")
+    windows = ada.rows("windows", session)
+    assert len(windows) == 12
+    story = Story(ada, session)
+    assert "windows" not in story.check()
+    first, *others = story.of("headline")
+    worst = max(windows, key=lambda window: window["marks"][0]["value"])["window"]
+    alike = sorted(window["window"] for window in windows if window["window"] != worst)
+    assert first["window"] == worst
+    assert first["text"].endswith(f" 11 more windows are like it, the first of them window {alike[0]}, the last window {alike[-1]}.")
+    assert not any(" like it" in row["text"] for row in others)
+    text = ada("narrate", session).stdout.decode()
+    assert text.count("Window ") == 1 and "More windows" not in text, text
+
+
 def test_each_process_has_its_section(ada, record):
     story = Story(ada, record("fork"))
     story.check()

@@ -293,6 +293,15 @@ static void tell_unfound(struct ada_story *story, const struct ada_headline *hea
 	ada_narrate_cite_file(story, window->process, "manifest.json", "detail_lane.windows[%u].marks", window->id);
 }
 
+static void put_alike(FILE *stream, const struct ada_headline *headline)
+{
+	if (headline->more == 1)
+		fprintf(stream, " 1 more window is like it, window %" PRIu64 ".", headline->more_first);
+	else if (headline->more)
+		fprintf(stream, " %" PRIu64 " more windows are like it, the first of them window %" PRIu64 ", the last window %" PRIu64 ".",
+			headline->more, headline->more_first, headline->more_last);
+}
+
 void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline)
 {
 	const struct ada_cause *cause = &headline->cause;
@@ -318,8 +327,7 @@ void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *read
 	default: put_own(story, telling.stream, cause, link->wait_open); break;
 	}
 	fputs(".", telling.stream);
-	if (headline->more)
-		fprintf(telling.stream, " %" PRIu64 " more window%s like it.", headline->more, headline->more == 1 ? " is" : "s are");
+	put_alike(telling.stream, headline);
 	ada_telling_say(story, "headline", &telling);
 	if (headline->is_span && headline->span.position != UINT64_MAX)
 		ada_narrate_cite(story, headline->span.thread, headline->span.position, headline->span.position);

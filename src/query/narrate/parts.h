@@ -30,16 +30,18 @@ struct ada_first_marks {  /* marks of rules that had not marked in the window be
 struct ada_headline {		/* of a window */
 	struct ada_cause cause; /* of its slowest marked call, or of its hang */
 	bool found;
-	uint64_t window;	      /* number in the session; ADA_NO_WINDOW: of a process that hangs, and that nobody marked */
-	uint64_t took_ns, key;	      /* key: the same for causes that are alike; 0: none */
-	uint64_t calls;		      /* of those asked for their cause, how many are alike */
-	const json_object *mark;      /* of the slowest, if its rule is about a time */
-	uint64_t marked, asked;	      /* marks of the same functions; how many of them were asked, the slowest ones */
-	bool more_marked;	      /* the window has more marks than the recording keeps */
-	uint64_t more;		      /* further windows that are alike */
-	bool told;		      /* a window before is alike */
-	struct ada_crash_cause crash; /* of a window that holds one; else its process is NULL */
-	bool is_span;		      /* of a rule from one call to another: the cause is of the time in between */
+	uint64_t window;		/* number in the session; ADA_NO_WINDOW: of a process that hangs, and that nobody marked */
+	uint64_t took_ns, key;		/* key: the same for causes that are alike; 0: none */
+	uint64_t calls;			/* of those asked for their cause, how many are alike */
+	const json_object *mark;	/* of the slowest, if its rule is about a time */
+	uint64_t marked, asked;		/* marks of the same functions; how many of them were asked, the slowest ones */
+	bool more_marked;		/* the window has more marks than the recording keeps */
+	uint64_t more;			/* further windows that are alike, */
+	uint64_t more_first, more_last; /* the numbers of the first and the last of them */
+	bool told;			/* a window before is alike */
+	bool has_section;		/* it has been told */
+	struct ada_crash_cause crash;	/* of a window that holds one; else its process is NULL */
+	bool is_span;			/* of a rule from one call to another: the cause is of the time in between */
 	struct ada_mark_span span;
 };
 /* Finds it; the caller frees it. Without a cause the headline tells the mark. */

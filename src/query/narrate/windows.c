@@ -126,19 +126,23 @@ static const char *kind_of(const struct ada_story *story, uint64_t number)
 	return ada_json_text(story->session->windows.items[number].entry, "triggerKind", "");
 }
 
-/* Windows [i] of `rest` with the kind of the first that is left, in one sentence; they are taken out. */
+/* Windows [i] of `rest`, which are in the order of their numbers, with the kind of the first that is left, in one sentence; they are taken out. */
 static size_t tell_like(struct ada_story *story, uint64_t *rest, size_t count)
 {
 	const char *kind = kind_of(story, rest[0]);
-	uint64_t first = rest[0], last = 0, like = 0, marks = 0;
+	uint64_t first = rest[0], last = 0, like = 0, marks = 0, start_ns = UINT64_MAX, end_ns = 0;
 	char from[ADA_WORDS], to[ADA_WORDS], number[ADA_WORDS], text[ADA_WORDS], which[128];
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (!strcmp(kind_of(story, rest[i]), kind)) {
+			const struct ada_recorded_window *window = &story->session->windows.items[rest[i]];
+
 			like++;
 			last = rest[i];
-			marks += story->session->windows.items[rest[i]].marked_count;
+			marks += window->marked_count;
+			start_ns = window->start_ns < start_ns ? window->start_ns : start_ns;
+			end_ns = window->end_ns > end_ns ? window->end_ns : end_ns;
 		}
 	if (like == 1)
 		snprintf(which, sizeof which, "window %llu", (unsigned long long)first);
@@ -147,8 +151,7 @@ static size_t tell_like(struct ada_story *story, uint64_t *rest, size_t count)
 			 (unsigned long long)last);
 	ada_narrate_say(story, "windows", "%s more window%s triggered by %s, from %s to %s, with %s mark%s: %s.",
 			ada_format_grouped(like, number), like == 1 ? " was" : "s were", *kind ? kind : "nothing",
-			ada_words_time(story, story->session->windows.items[first].start_ns, from),
-			ada_words_time(story, story->session->windows.items[last].end_ns, to), ada_format_grouped(marks, text),
+			ada_words_time(story, start_ns, from), ada_words_time(story, end_ns, to), ada_format_grouped(marks, text),
 			ada_words_s(marks), which);
 	for (size_t i = 0; i < count; i++) {
 		struct ada_mark_place place;
@@ -243,7 +246,11 @@ static void count_alike(struct ranking *ranking)
 
 		for (size_t j = i + 1; first->key && !first->told && j < ranking->items.count; j++)
 			if (ranking->items.items[j].key == first->key) {
+				uint64_t window = ranking->items.items[j].window;
+
 				ranking->items.items[j].told = true;
+				first->more_first = first->more && first->more_first < window ? first->more_first : window;
+				first->more_last = first->more && first->more_last > window ? first->more_last : window;
 				first->more++;
 			}
 	}
@@ -349,15 +356,32 @@ static void tell_hangs(struct ada_story *story, struct ada_cause_reader *reader,
 	}
 }
 
+static int compare_numbers(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Whether a window with a section of its own has counted this one. */
+static bool is_counted(const struct ranking *ranking, const struct ada_headline *headline)
+{
+	for (const struct ada_headline *before = ranking->items.items; before < headline; before++)
+		if (headline->told && before->key == headline->key && !before->told)
+			return before->has_section;
+	return false;
+}
+
 static void tell_ranked(struct ada_story *story, struct ada_cause_reader *reader, const struct ranking *ranking, uint64_t *rest)
 {
 	size_t rest_count = 0, crashes = 0;
 	struct told told = {};
 
 	for (size_t i = 0; i < ranking->items.count && !story->result; i++) {
-		const struct ada_headline *headline = &ranking->items.items[i];
+		struct ada_headline *headline = &ranking->items.items[i];
 		uint64_t number = headline->window;
 
+		headline->has_section = true;
 		if (story->options.in_window || (crashes < SECTIONS_MAX && ada_narrate_holds_crash(story, number))) {
 			crashes++;
 			tell_window(story, reader, headline);
@@ -366,9 +390,12 @@ static void tell_ranked(struct ada_story *story, struct ada_cause_reader *reader
 			told.windows[told.count++] = number;
 			tell_window(story, reader, headline);
 		} else {
-			rest[rest_count++] = number;
+			headline->has_section = false;
+			if (!is_counted(ranking, headline))
+				rest[rest_count++] = number;
 		}
 	}
+	qsort(rest, rest_count, sizeof *rest, compare_numbers);
 	if (rest_count && !story->result)
 		ada_narrate_section(story, NULL, ADA_NO_WINDOW, "More windows");
 	while (rest_count && !story->result)
