@@ -22,6 +22,7 @@ PROGRAMS = {
     "input": ("io", "read", True, "load", "main > serve > load > read"),
     "join": ("condition", "pthread_join", True, "toil", "toiler > toil > usleep"),
     "stream": ("lock", "flockfile", True, "compact", "reporter > report > compact > usleep"),
+    "print": ("lock", "fwrite", True, "compact", "reporter > report > compact > usleep"),
     "disk": ("io", "read", True, "load", "main > serve > load > read"),
     "inversion": ("lock", "pthread_mutex_lock", True, "compact", "background > rebuild > compact"),
     "once": ("lock", "pthread_once", True, "load_tables", "starter > warm_up > pthread_once > initialise > load_tables > usleep"),
@@ -129,6 +130,12 @@ def test_the_path_of_a_descriptor_is_told(ada, record):
 
 def test_a_pipe_has_no_path(ada, record):
     assert sql(ada, record("input", "cause"), "SELECT opened FROM causes") == [{"opened": None}]
+
+
+def test_who_keeps_another_stream_is_not_blamed(ada, programs, tmp_path):
+    assert ada.trace(tmp_path, [programs / "print", "cause", "beside"], RULE).status == 0
+    row, = sql(ada, Session(tmp_path).path, "SELECT kind, function_waited, culprit_function FROM causes")
+    assert row == {"kind": "sleep", "function_waited": "usleep", "culprit_function": "serve"}
 
 
 @pytest.mark.parametrize("kind, peer", [("inet", "127.0.0.1:{}"), ("inet6", "[::1]:{}"), ("unix", "/tmp/slow-{}"), ("abstract", "@slow-{}"),

@@ -61,6 +61,26 @@ static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *l
 	return path_at(&link->culprit_path, link->culprit, link->culprit_first);
 }
 
+/* Who had locked the stream for most of that time kept the thread from it. The lock that functions of libc take themselves nobody sees: then
+ * it was input or output, as far as is known. */
+static int find_stream_holder(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
+{
+	struct ada_question question = question_of(link);
+	struct ada_holds holds;
+	int result;
+
+	if (!ada_cause_object(link->thread, link->wait_position, does, 0, &question.object))
+		return 0;
+	question.by_detail = false;
+	result = ada_cause_holds(reader, &question, &holds);
+	if (result || !holds.longest.thread || holds.longest.overlap_ns * 2 < link->wait_end_ns - link->wait_start_ns)
+		return result;
+	link->kind = ADA_CAUSE_LOCK;
+	link->stream = link->has_object = true;
+	link->object = question.object;
+	return find_holder(reader, link, &question);
+}
+
 static int find_waker(struct ada_cause_reader *reader, struct ada_cause_link *link, const struct ada_question *question, enum ada_does does)
 {
 	struct ada_operation by;
@@ -197,6 +217,8 @@ static int find_culprit(struct ada_cause_reader *reader, struct ada_cause_link *
 		find_child(reader, link);
 	if (does == ADA_DOES_JOIN)
 		return find_ended_thread(link);
+	if (ada_does_to_stream(does))
+		return find_stream_holder(reader, link, does);
 	if (!link->has_object && link->once)
 		link->kind = ADA_CAUSE_UNKNOWN; /* it may as well have run the initialiser */
 	if (!link->has_object)

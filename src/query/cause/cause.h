@@ -50,6 +50,7 @@ struct ada_cause_link {
 	struct ada_stack path; /* calls open around and with it, outermost first */
 
 	bool has_object;
+	bool stream;	 /* the object is a stream that somebody had locked */
 	uint64_t object; /* address, or the descriptor of I/O and messages */
 	char *opened;	 /* of a descriptor: the path that was opened as it; NULL: not known */
 	char *peer;	 /* of a socket: the address that it was connected to; NULL: not known */

@@ -24,6 +24,10 @@ enum ada_does {
 	ADA_DOES_SLEEP,
 	ADA_DOES_IO, /* its first argument is the descriptor; likewise MESSAGE */
 	ADA_DOES_IO_OTHER,
+	ADA_DOES_STREAM_1, /* like IO_OTHER, under the lock of the stream that is its first argument; likewise the others */
+	ADA_DOES_STREAM_2,
+	ADA_DOES_STREAM_3,
+	ADA_DOES_STREAM_4,
 	ADA_DOES_MESSAGE,
 	ADA_DOES_MESSAGE_OTHER,
 	ADA_DOES_CONNECT, /* like MESSAGE, and gives the descriptor its peer */
@@ -41,6 +45,8 @@ enum ada_does {
 enum ada_does ada_does_of_name(const char *name);
 /* What a call of such a function waits for. ADA_CAUSE_UNKNOWN: none waits. */
 enum ada_cause_kind ada_does_wait(enum ada_does does);
+/* Whether an argument is a stream, which the function locks. */
+bool ada_does_to_stream(enum ada_does does);
 /* Whether the first argument is a descriptor. */
 bool ada_does_to_descriptor(enum ada_does does);
 

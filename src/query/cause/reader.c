@@ -101,7 +101,7 @@ bool ada_cause_object(const struct ada_thread *thread, uint64_t position, enum a
 			return true;
 		}
 	if (objects || call.detail_seq == ADA_NO_DETAIL || ada_thread_detail(thread, position, &record) ||
-	    record.flags & (ATF_DETAIL_REDACTED(1) | ATF_DETAIL_REDACTED(2)))
+	    record.flags & ATF_DETAIL_REDACTED_ANY)
 		return false;
 	switch (does) {
 	case ADA_DOES_LOCK:
@@ -118,6 +118,10 @@ bool ada_cause_object(const struct ada_thread *thread, uint64_t position, enum a
 	case ADA_DOES_CONNECT:
 	case ADA_DOES_ACCEPT:
 	case ADA_DOES_MESSAGE: *object = (uint32_t)record.x[0]; return !which;
+	case ADA_DOES_STREAM_1:
+	case ADA_DOES_STREAM_2:
+	case ADA_DOES_STREAM_3:
+	case ADA_DOES_STREAM_4: *object = record.x[does - ADA_DOES_STREAM_1]; return !which;
 	case ADA_DOES_FUTEX: *object = record.x[1]; return !which && record.x[0] == 202; /* SYS_futex */
 	default: return false;
 	}

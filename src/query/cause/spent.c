@@ -226,8 +226,8 @@ static void on_ended(void *context, const struct ada_call *call)
 		return;
 	like.does = ada_cause_does(adding->reader, spending->thread->process, call->function_id);
 	like.kind = ada_does_wait(like.does);
-	/* The objects of descriptors are told, but their time counts together: a slow disk is slow for many files. */
-	if (like.does != ADA_DOES_NOTHING && !ada_does_to_descriptor(like.does))
+	/* The objects of descriptors and streams are told, but their time counts together: a slow disk is slow for many files. */
+	if (like.does != ADA_DOES_NOTHING && !ada_does_to_descriptor(like.does) && !ada_does_to_stream(like.does))
 		like.has_object = ada_cause_object(spending->thread, call->position, like.does, 0, &like.object);
 	if (like.has_object && (like.does == ADA_DOES_TRY_LOCK || like.does == ADA_DOES_UNLOCK))
 		add_try(adding, call, &like);

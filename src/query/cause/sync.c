@@ -16,6 +16,8 @@ static const struct known functions[] = {
 	{ "_ZNSt6thread4joinEv", ADA_DOES_JOIN },
 	{ "_Znam", ADA_DOES_ALLOCATE },
 	{ "_Znwm", ADA_DOES_ALLOCATE },
+	{ "__fgets_chk", ADA_DOES_STREAM_4 },
+	{ "__fprintf_chk", ADA_DOES_STREAM_1 },
 	{ "__poll_chk", ADA_DOES_MESSAGE_OTHER },
 	{ "__pread64_chk", ADA_DOES_IO },
 	{ "__pread_chk", ADA_DOES_IO },
@@ -52,21 +54,24 @@ static const struct known functions[] = {
 	{ "fcntl", ADA_DOES_MAKE_DESCRIPTOR },
 	{ "fcntl64", ADA_DOES_MAKE_DESCRIPTOR },
 	{ "fdatasync", ADA_DOES_IO },
-	{ "fflush", ADA_DOES_IO_OTHER },
-	{ "fgetc", ADA_DOES_IO_OTHER },
-	{ "fgets", ADA_DOES_IO_OTHER },
+	{ "fflush", ADA_DOES_STREAM_1 },
+	{ "fgetc", ADA_DOES_STREAM_1 },
+	{ "fgets", ADA_DOES_STREAM_3 },
 	{ "flock", ADA_DOES_IO },
 	{ "flockfile", ADA_DOES_LOCK },
 	{ "fopen", ADA_DOES_IO_OTHER },
-	{ "fread", ADA_DOES_IO_OTHER },
+	{ "fprintf", ADA_DOES_STREAM_1 },
+	{ "fputc", ADA_DOES_STREAM_2 },
+	{ "fputs", ADA_DOES_STREAM_2 },
+	{ "fread", ADA_DOES_STREAM_4 },
 	{ "free", ADA_DOES_ALLOCATE },
 	{ "fsync", ADA_DOES_IO },
 	{ "ftruncate", ADA_DOES_IO },
 	{ "ftrylockfile", ADA_DOES_TRY_LOCK },
 	{ "funlockfile", ADA_DOES_UNLOCK },
-	{ "fwrite", ADA_DOES_IO_OTHER },
+	{ "fwrite", ADA_DOES_STREAM_4 },
 	{ "getaddrinfo", ADA_DOES_MESSAGE_OTHER },
-	{ "getline", ADA_DOES_IO_OTHER },
+	{ "getline", ADA_DOES_STREAM_3 },
 	{ "inotify_init", ADA_DOES_MAKE_DESCRIPTOR },
 	{ "inotify_init1", ADA_DOES_MAKE_DESCRIPTOR },
 	{ "malloc", ADA_DOES_ALLOCATE },
@@ -126,6 +131,7 @@ static const struct known functions[] = {
 	{ "pthread_spin_trylock", ADA_DOES_TRY_LOCK },
 	{ "pthread_spin_unlock", ADA_DOES_UNLOCK },
 	{ "pthread_timedjoin_np", ADA_DOES_JOIN },
+	{ "putc", ADA_DOES_STREAM_2 },
 	{ "pwrite", ADA_DOES_IO },
 	{ "pwrite64", ADA_DOES_IO },
 	{ "read", ADA_DOES_IO },
@@ -160,6 +166,7 @@ static const struct known functions[] = {
 	{ "timerfd_create", ADA_DOES_MAKE_DESCRIPTOR },
 	{ "userfaultfd", ADA_DOES_MAKE_DESCRIPTOR },
 	{ "usleep", ADA_DOES_SLEEP },
+	{ "vfprintf", ADA_DOES_STREAM_1 },
 	{ "wait", ADA_DOES_CHILD },
 	{ "wait3", ADA_DOES_CHILD },
 	{ "wait4", ADA_DOES_CHILD },
@@ -205,6 +212,10 @@ enum ada_cause_kind ada_does_wait(enum ada_does does)
 	case ADA_DOES_OPEN:
 	case ADA_DOES_OPEN_AT:
 	case ADA_DOES_CLOSE_STREAM:
+	case ADA_DOES_STREAM_1:
+	case ADA_DOES_STREAM_2:
+	case ADA_DOES_STREAM_3:
+	case ADA_DOES_STREAM_4:
 	case ADA_DOES_IO_OTHER: return ADA_CAUSE_IO;
 	case ADA_DOES_CONNECT:
 	case ADA_DOES_ACCEPT:
@@ -218,6 +229,11 @@ enum ada_cause_kind ada_does_wait(enum ada_does does)
 bool ada_does_to_descriptor(enum ada_does does)
 {
 	return does == ADA_DOES_IO || does == ADA_DOES_MESSAGE || does == ADA_DOES_CONNECT || does == ADA_DOES_ACCEPT;
+}
+
+bool ada_does_to_stream(enum ada_does does)
+{
+	return does >= ADA_DOES_STREAM_1 && does <= ADA_DOES_STREAM_4;
 }
 
 const char *ada_cause_kind_name(enum ada_cause_kind kind)

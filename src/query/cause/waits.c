@@ -44,7 +44,8 @@ static void on_ended(void *context, const struct ada_call *call)
 	    call->end_ns - call->start_ns < ADA_WAIT_MIN_NS)
 		return;
 	/* Of a system call in C nothing else says that it waited. */
-	wait.has_object = ada_cause_object(finding->thread, call->position, does, 0, &wait.object);
+	/* The lock of a stream is one only where somebody held it: the time was input's or output's, as far as one call tells. */
+	wait.has_object = !ada_does_to_stream(does) && ada_cause_object(finding->thread, call->position, does, 0, &wait.object);
 	if (does == ADA_DOES_FUTEX && !wait.has_object)
 		return;
 	if (does == ADA_DOES_ONCE && !waits_for_initialiser(finding, call, &wait))

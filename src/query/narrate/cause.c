@@ -24,6 +24,8 @@ static const char *sort_of(struct ada_story *story, const struct ada_cause_link 
 						{ "once", "once object" }, { "syscall", "futex" } };
 	const struct ada_name *name = ada_name_list_get(&story->names, link->thread->process, link->wait_function_id);
 
+	if (link->stream)
+		return "stream";
 	if (link->kind == ADA_CAUSE_LOCK && name && strstr(name->mangled, "cond"))
 		return "mutex"; /* that the wait for the condition has to take again */
 	for (size_t i = 0; name && i < sizeof sorts / sizeof *sorts; i++)
