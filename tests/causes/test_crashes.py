@@ -26,6 +26,13 @@ PROGRAMS = {
                  r"walk used up the stack of thread \d+: it was in itself [\d,]+ times, with \S+ MiB of stack, when SIGSEGV ended the process\."),
     "thrown": ("exception", "check(int)", "SIGABRT", {"type": "std::out_of_range", "text": "3 is more than there is"},
                r"check threw an exception that nobody caught: std::out_of_range, what\(\): 3 is more than there is\."),
+    "checked": ("exception", "check(unsigned long)", "SIGABRT",
+                {"type": "std::out_of_range", "text": "check: at (which is 9) >= size (which is 3)"},
+                r"^check threw an exception that nobody caught: std::out_of_range, what\(\): check: at \(which is 9\) >= size \(which is 3\)\."),
+    "noexcept": ("noexcept", "serve(int)", "SIGABRT", {"type": "std::runtime_error", "text": "no such file", "culprit_function": "open_file(int)",
+                                                       "culprit_path": ["main", "serve(int)", "open_file(int)"]},
+                 r"^open_file threw an exception that could not leave a noexcept function, serve or one without events within it: "
+                 r"std::runtime_error, what\(\): no such file\."),
     "assert": ("assertion", "apply", "SIGABRT", {"text": 'balance >= 0 && "no debts"', "file": str(HERE / "crash_assert.c"), "line": 7},
                r'An assertion failed in apply: balance >= 0 && "no debts" \(crash_assert\.c:7\)\.'),
 }

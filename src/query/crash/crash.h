@@ -15,6 +15,7 @@ enum ada_crash_kind {
 	ADA_CRASH_NULL,	     /* a call returned null */
 	ADA_CRASH_OVERFLOW,  /* a recursion used up the stack */
 	ADA_CRASH_EXCEPTION, /* nobody caught it */
+	ADA_CRASH_NOEXCEPT,  /* it couldn't leave a noexcept function */
 	ADA_CRASH_ASSERTION,
 };
 const char *ada_crash_kind_name(enum ada_crash_kind kind);
@@ -31,7 +32,7 @@ struct ada_crash_cause {
 
 	enum ada_crash_kind kind;
 	bool has_object;
-	uint64_t object; /* FREED, TWICE, NULL: the pointer; EXCEPTION: the thrown object */
+	uint64_t object; /* FREED, TWICE, NULL: the pointer; EXCEPTION, NOEXCEPT: the thrown object */
 	char *argument;	 /* FREED, TWICE, NULL: the frame's argument that has it; NULL: none */
 	char *type;	 /* EXCEPTION: its type's name; NULL: not known */
 	char *text;	 /* EXCEPTION: what it says; ASSERTION: the assertion; NULL: not known */
@@ -42,7 +43,7 @@ struct ada_crash_cause {
 	uint64_t line;
 	uint64_t depth, bytes; /* OVERFLOW: how many calls of the function, and how much stack they took: 0: not known */
 
-	/* FREED, TWICE: who freed it; NULL: who returned it. */
+	/* FREED, TWICE: who freed it; NOEXCEPT: who threw; NULL: who returned it. */
 	const struct ada_thread *culprit;
 	uint64_t culprit_position, culprit_ns; /* of the CALL that freed it, or of the end that returned it */
 	uint64_t culprit_function_id;

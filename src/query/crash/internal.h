@@ -9,6 +9,13 @@ int ada_crash_freed_twice(struct ada_crash_cause *cause); /* freed.c */
 int ada_crash_null(struct ada_crash_cause *cause);	  /* null.c */
 int ada_crash_overflowed(struct ada_crash_cause *cause);  /* overflow.c: finds the thread, too, where nothing names it */
 int ada_crash_thrown(struct ada_crash_cause *cause);	  /* thrown.c: exceptions and assertions */
+int ada_crash_stopped(struct ada_crash_cause *cause);	  /* stopped.c: exceptions that a noexcept function stopped */
+
+/* Whether the function throws, and nothing else; and what it threw there (or asserted). */
+bool ada_crash_throws(const char *symbol);
+int ada_crash_read_throw(struct ada_crash_cause *cause, uint64_t position);
+bool ada_crash_library_throws(const char *symbol); /* library.c: std::__throw_... */
+void ada_crash_library_read(struct ada_crash_cause *cause, const char *symbol, const struct atf_detail *record);
 
 /* A null value on its way through a function's code. */
 struct ada_crash_flow {

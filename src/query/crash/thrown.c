@@ -153,33 +153,44 @@ static bool is_rethrow(const char *symbol)
 	return !strcmp(symbol, "__cxa_rethrow") || !strcmp(symbol, "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE");
 }
 
+bool ada_crash_throws(const char *symbol)
+{
+	return !strcmp(symbol, "__cxa_throw") || ada_crash_library_throws(symbol);
+}
+
+int ada_crash_read_throw(struct ada_crash_cause *cause, uint64_t position)
+{
+	const char *symbol = ada_crash_symbol(cause->process, atf_thread_get(cause->thread->events, position)->function_id);
+	struct ada_arguments arguments;
+	struct atf_detail record;
+	int result = ada_crash_arguments(cause->thread, position, &arguments, &record);
+
+	if (!result && is_rethrow(symbol))
+		read_rethrown(cause, symbol, position);
+	else if (!result && !strcmp(symbol, "__assert_fail"))
+		read_assertion(cause, &arguments);
+	else if (!result && ada_crash_library_throws(symbol))
+		ada_crash_library_read(cause, symbol, &record);
+	else if (!result)
+		read_exception(cause, &record);
+	ada_arguments_free(&arguments);
+	return result;
+}
+
 int ada_crash_thrown(struct ada_crash_cause *cause)
 {
-	int result = 0;
+	for (size_t i = cause->path.frames.count; cause->signal == SIGABRT && i-- > 0;) {
+		const struct ada_frame *frames = cause->path.frames.items;
+		const char *symbol = ada_crash_symbol(cause->process, frames[i].function_id);
+		int result;
 
-	for (size_t i = cause->path.frames.count; cause->signal == SIGABRT && i-- > 0 && cause->kind == ADA_CRASH_UNKNOWN;) {
-		const struct ada_frame *frame = &cause->path.frames.items[i];
-		const char *symbol = ada_crash_symbol(cause->process, frame->function_id);
-		bool throws = !strcmp(symbol, "__cxa_throw");
-		struct ada_arguments arguments;
-		struct atf_detail record;
-
-		if (is_rethrow(symbol)) {
-			read_rethrown(cause, symbol, frame->position);
-			cause->frame = i ? i - 1 : 0;
-			break;
-		}
-		if (!throws && strcmp(symbol, "__assert_fail"))
+		if (!ada_crash_throws(symbol) && !is_rethrow(symbol) && strcmp(symbol, "__assert_fail"))
 			continue;
-		result = ada_crash_arguments(cause->thread, frame->position, &arguments, &record);
-		if (!result && throws)
-			read_exception(cause, &record);
-		else if (!result)
-			read_assertion(cause, &arguments);
-		ada_arguments_free(&arguments);
+		result = ada_crash_read_throw(cause, frames[i].position);
 		cause->frame = i ? i - 1 : 0;
-		if (result)
-			break;
+		while (cause->frame && ada_crash_library_throws(ada_crash_symbol(cause->process, frames[cause->frame].function_id)))
+			cause->frame--;
+		return result;
 	}
-	return result;
+	return 0;
 }

@@ -96,7 +96,14 @@ static void put_exception(struct ada_story *story, FILE *stream, const struct ad
 {
 	char name[ADA_WORDS_NAME];
 
-	fprintf(stream, "%s %s an exception that nobody caught", blamed(story, cause, name), cause->is_rethrown ? "rethrew" : "threw");
+	if (cause->kind == ADA_CRASH_NOEXCEPT) {
+		fprintf(stream, "%s threw an exception that could not leave a noexcept function",
+			ada_words_function(story, cause->process, cause->culprit_function_id, name));
+		fprintf(stream, ", %s or one without events within it", blamed(story, cause, name));
+	} else {
+		fprintf(stream, "%s %s an exception that nobody caught", blamed(story, cause, name),
+			cause->is_rethrown ? "rethrew" : "threw");
+	}
 	if (cause->type)
 		fprintf(stream, ": %s", cause->type);
 	else
@@ -141,6 +148,7 @@ void ada_narrate_crash_cause(struct ada_story *story, const struct ada_crash_cau
 	case ADA_CRASH_NULL: put_pointer(story, telling.stream, cause); break;
 	case ADA_CRASH_TWICE: put_twice(story, telling.stream, cause); break;
 	case ADA_CRASH_OVERFLOW: put_overflow(story, telling.stream, cause); break;
+	case ADA_CRASH_NOEXCEPT:
 	case ADA_CRASH_EXCEPTION: put_exception(story, telling.stream, cause); break;
 	case ADA_CRASH_ASSERTION: put_assertion(story, telling.stream, cause); break;
 	default: put_crash(story, telling.stream, cause); break;
