@@ -5,6 +5,7 @@
 #include <libdeflate.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include "base/file.h"
 
@@ -61,27 +62,22 @@ static char *head_of(const char *module_path, const uint8_t *build_id, size_t bu
 	return NULL;
 }
 
+/* At once, since a session is read while it is recorded; and a parent process's file that is linked here is not written through. */
 int ada_symbols_write(const char *path, const char *text, size_t text_bytes, const char *module_path, const uint8_t *build_id,
 		      size_t build_id_bytes, uint64_t base, uint32_t *checksum, struct ada_error *error)
 {
-	size_t head_bytes = 0;
-	char *head = head_of(module_path, build_id, build_id_bytes, base, &head_bytes);
-	int fd, status;
+	size_t bytes = 0, more = text ? text_bytes : 0;
+	char *head = head_of(module_path, build_id, build_id_bytes, base, &bytes), *all = head ? realloc(head, bytes + more) : NULL;
+	int status = -ENOMEM;
 
-	if (!head)
-		return ada_error_system(error, ENOMEM, "%s", path);
-	unlink(path); /* the file of a parent process, linked here: not to be written through */
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	status = fd < 0 ? -errno : ada_file_write_all(fd, head, head_bytes);
-	if (!status && text)
-		status = ada_file_write_all(fd, text, text_bytes);
-	if (fd >= 0 && close(fd) && !status)
-		status = -errno;
-	if (status && fd >= 0)
-		unlink(path); /* the disk is full: none rather than half of them */
-	*checksum = libdeflate_crc32(0, head, head_bytes);
-	if (text)
-		*checksum = libdeflate_crc32(*checksum, text, text_bytes);
-	free(head);
+	if (all) {
+		if (more)
+			memcpy(all + bytes, text, more);
+		status = ada_file_replace_at(AT_FDCWD, path, all, bytes + more, false);
+		*checksum = libdeflate_crc32(0, all, bytes + more);
+	}
+	if (status)
+		unlink(path); /* the disk is full: none rather than the parent's */
+	free(all ? all : head);
 	return status ? ada_error_system(error, -status, "%s", path) : 0;
 }
