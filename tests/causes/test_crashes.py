@@ -33,6 +33,8 @@ PROGRAMS = {
                                                        "culprit_path": ["main", "serve(int)", "open_file(int)"]},
                  r"^open_file threw an exception that could not leave a noexcept function, serve or one without events within it: "
                  r"std::runtime_error, what\(\): no such file\."),
+    "division": ("division", "divide", "SIGFPE", {"argument": None},
+                 r"^divide crashed with SIGFPE at address 0x[0-9a-f]+: an integer division by zero\."),
     "assert": ("assertion", "apply", "SIGABRT", {"text": 'balance >= 0 && "no debts"', "file": str(HERE / "crash_assert.c"), "line": 7},
                r'An assertion failed in apply: balance >= 0 && "no debts" \(crash_assert\.c:7\)\.'),
 }
@@ -163,6 +165,16 @@ def test_frames_and_registers_are_told(ada, record):
     registers = next(r for r in rows if r["kind"] == "crash-registers")
     names = re.findall(r"(\w+)=0x[0-9a-f]+", registers["text"])
     assert len(names) == 18 and {"rax", "rsp", "rip", "rflags"} <= set(names)
+
+
+@pytest.mark.parametrize("mode", ["cause", "innocent"])
+def test_the_address_of_an_instruction_is_the_programs(ada, record, mode):
+    """The function runs as a copy of ada's: what crashed is told to be where the file has it."""
+    session = record("division", mode)
+    crash = next(r for r in told(ada, session) if "crash" in r)["crash"]
+    manifest = json.loads(next(session.glob("*/manifest.json")).read_text())
+    assert crash["address"] == manifest["crash"]["faultAddress"] == manifest["crash"]["registers"]["rip"]
+    assert f"at address {crash['address']}" in ada("narrate", session).stdout.decode()
 
 
 def test_a_crash_without_a_window_is_told_alike(ada, programs, tmp_path):

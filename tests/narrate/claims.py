@@ -546,7 +546,7 @@ class Story:
         open_calls = [c for c in thread.open_at(end) if c.position == cause["index_seq"]]
         assert [c.function for c in open_calls] == [cause["function"]] * (cause["index_seq"] is not None)
         assert cause["kind"] != "unknown" or cause["culprit_thread"] is None
-        return f" crashed with {cause['signal']}" in text or cause["kind"] in ("exception", "assertion")
+        return f" crashed with {cause['signal']}" in text or cause["kind"] in ("double-free", "exception", "noexcept", "assertion")
 
     def check_crash_frames(self, row, text):
         _, thread, end = self.crash(row)

@@ -56,6 +56,15 @@ bool ada_crash_watches(int number)
 	       (ada_crash_signal(number) || (number > 0 && number <= LAST_SIGNAL && !(harmless & BIT(number)) && ada_signal_named(number)));
 }
 
+/* Of these three signals it is an instruction's, which may be one in a copy: then the original's. */
+static uint64_t fault_address(const siginfo_t *info)
+{
+	bool executes = info->si_signo == SIGFPE || info->si_signo == SIGILL || info->si_signo == SIGTRAP;
+	uint64_t address = (uint64_t)info->si_addr, original = executes ? ada_region_original(address) : 0;
+
+	return original ? original : address;
+}
+
 static void crash_write(struct ada_crash *crash, const siginfo_t *info, const ucontext_t *context)
 {
 	static const uint8_t order[] = { REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
@@ -73,7 +82,7 @@ static void crash_write(struct ada_crash *crash, const siginfo_t *info, const uc
 	crash->signal = info->si_signo;
 	crash->code = info->si_code;
 	crash->thread_id = ada_sys_tid();
-	crash->fault_address = info->si_code > 0 ? (uint64_t)info->si_addr : 0;
+	crash->fault_address = info->si_code > 0 ? fault_address(info) : 0;
 	crash->counter = ada_sys_counter();
 	for (size_t i = 0; i < sizeof order; i++)
 		crash->registers[i] = context->uc_mcontext.gregs[order[i]];

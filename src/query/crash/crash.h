@@ -17,6 +17,7 @@ enum ada_crash_kind {
 	ADA_CRASH_EXCEPTION, /* nobody caught it */
 	ADA_CRASH_NOEXCEPT,  /* it couldn't leave a noexcept function */
 	ADA_CRASH_ASSERTION,
+	ADA_CRASH_DIVISION, /* an integer, by zero */
 };
 const char *ada_crash_kind_name(enum ada_crash_kind kind);
 

@@ -7,6 +7,7 @@
 int ada_crash_freed(struct ada_crash_cause *cause);	  /* freed.c */
 int ada_crash_freed_twice(struct ada_crash_cause *cause); /* freed.c */
 int ada_crash_null(struct ada_crash_cause *cause);	  /* null.c */
+int ada_crash_divided(struct ada_crash_cause *cause);	  /* divided.c */
 int ada_crash_overflowed(struct ada_crash_cause *cause);  /* overflow.c: finds the thread, too, where nothing names it */
 int ada_crash_thrown(struct ada_crash_cause *cause);	  /* thrown.c: exceptions and assertions */
 int ada_crash_stopped(struct ada_crash_cause *cause);	  /* stopped.c: exceptions that a noexcept function stopped */

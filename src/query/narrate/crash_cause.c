@@ -151,6 +151,10 @@ void ada_narrate_crash_cause(struct ada_story *story, const struct ada_crash_cau
 	case ADA_CRASH_NOEXCEPT:
 	case ADA_CRASH_EXCEPTION: put_exception(story, telling.stream, cause); break;
 	case ADA_CRASH_ASSERTION: put_assertion(story, telling.stream, cause); break;
+	case ADA_CRASH_DIVISION:
+		put_crash(story, telling.stream, cause);
+		fputs(": an integer division by zero", telling.stream);
+		break;
 	default: put_crash(story, telling.stream, cause); break;
 	}
 	fputs(".", telling.stream);
