@@ -22,6 +22,8 @@ PROGRAMS = {
     "null": ("null", "value_of", "SIGSEGV", {"argument": "entry", "culprit_function": "look_up",
                                              "culprit_path": ["main", "serve", "look_up"]},
              r"its argument entry is null, as look_up had returned it .* before, in main > serve > look_up\."),
+    "unset": ("null", "strlen", "SIGSEGV", {"argument": "s", "culprit_function": "getenv", "culprit_path": ["main", "serve", "getenv"]},
+              r"^strlen crashed with SIGSEGV at address 0x0: its argument s is null, as getenv had returned it .* before, in main > serve > getenv\."),
     "overflow": ("overflow", "walk", "SIGSEGV", {"argument": None},
                  r"walk used up the stack of thread \d+: it was in itself [\d,]+ times, with \S+ MiB of stack, when SIGSEGV ended the process\."),
     "thrown": ("exception", "check(int)", "SIGABRT", {"type": "std::out_of_range", "text": "3 is more than there is"},

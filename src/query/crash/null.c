@@ -13,6 +13,7 @@
 #define EVENTS_READ (1ull << 20) /* of a frame */
 #define CALLS_ASKED 64
 #define RAX 1u
+#define VECTOR_BYTES 64 /* that libc's functions on strings read at once */
 
 /* The registers of the first six arguments, as bits: rdi rsi rdx rcx r8 r9. */
 static const uint32_t argument_bits[] = { 1u << 7, 1u << 6, 1u << 2, 1u << 1, 1u << 8, 1u << 9 };
@@ -95,10 +96,32 @@ static int name_argument(struct ada_crash_cause *cause, size_t frame)
 	return result;
 }
 
+/* The register of the only null pointer that a library's function was given which has several implementations, as strlen: another
+ * symbol's code crashed, reading there. 0: there is none. */
+static uint32_t implemented_elsewhere(const struct ada_crash_cause *cause, size_t frame, struct atf_detail *record)
+{
+	struct ada_arguments arguments;
+	uint32_t bits = 0;
+	size_t count = 0;
+
+	if (ada_crash_number(cause, "faultAddress") >= VECTOR_BYTES)
+		return 0;
+	if (ada_crash_arguments(cause->thread, cause->path.frames.items[frame].position, &arguments, record))
+		count = 2; /* no memory: nobody is named */
+	for (size_t i = 0; i < arguments.items.count; i++)
+		if (ada_crash_is_pointer(&arguments.items.items[i]) && !arguments.items.items[i].number) {
+			bits = i < sizeof argument_bits / sizeof *argument_bits ? argument_bits[i] : 0;
+			count++;
+		}
+	ada_arguments_free(&arguments);
+	return count == 1 ? bits & null_arguments(record) : 0;
+}
+
 int ada_crash_null(struct ada_crash_cause *cause)
 {
 	size_t count = cause->path.frames.count;
 	uint64_t end = cause->end;
+	uint32_t asked = 0; /* registers of the frame's call */
 	struct ada_crash_flow flow = { .to = ada_crash_number(cause, "rip") };
 	struct atf_detail record;
 	int result = 0;
@@ -106,16 +129,20 @@ int ada_crash_null(struct ada_crash_cause *cause)
 	if (cause->signal != SIGSEGV || !cause->recorded || ada_crash_number(cause, "faultAddress") >= FIRST_PAGES)
 		return 0;
 	for (size_t frame = count; frame-- > 0 && !result && cause->kind == ADA_CRASH_UNKNOWN;) {
-		if (!ada_process_code(cause->process, cause->path.frames.items[frame].function_id, flow.to, &flow.start, &flow.bytes))
-			break;
-		result = ask_calls(cause, frame, end, flow);
-		if (result || cause->kind != ADA_CRASH_UNKNOWN)
-			break;
-		if (!ask_arguments(cause, frame, flow, &record))
-			break;
+		bool inside = ada_process_code(cause->process, cause->path.frames.items[frame].function_id, flow.to, &flow.start,
+					       &flow.bytes);
+
+		flow.registers = asked;
+		if (inside) {
+			result = ask_calls(cause, frame, end, flow);
+			if (result || cause->kind != ADA_CRASH_UNKNOWN || !ask_arguments(cause, frame, flow, &record))
+				break;
+		}
 		if (frame + 1 == count)
 			result = name_argument(cause, frame);
-		flow.registers = null_arguments(&record);
+		asked = inside ? null_arguments(&record) : frame + 1 == count ? implemented_elsewhere(cause, frame, &record) : 0;
+		if (!asked)
+			break;
 		flow.to = record.lr;
 		end = cause->path.frames.items[frame].position;
 	}
