@@ -155,14 +155,41 @@ static const char *number_find(const char *text, struct ada_capture *capture, co
 
 typedef const char *find(const char *text, struct ada_capture *capture, const char **end);
 
-static int no_item(size_t at, find *behind, struct ada_error *error)
+/* The first colon of the item that a number stands behind; NULL: there is none. */
+static const char *colon_find(const char *start)
 {
-	if (behind == number_find)
-		return ada_error_set(error, EINVAL, "at character %zu: FUNCTION:N is meant, with the argument N 1 to 6", at);
-	return ada_error_set(error, EINVAL,
-			     "at character %zu: FUNCTION:N=str, =buf[M] or =*BYTES is meant, with arguments N and M 1 to 6 and at "
-			     "most %u bytes; auto; or off",
-			     at, ATF_DETAIL_CAPTURE_BYTES);
+	const char *colon = strchr(start, ':');
+
+	while (colon && !isdigit((unsigned char)colon[1]))
+		colon = strchr(colon + 1, ':');
+	return colon;
+}
+
+/* Says which part of the item at `start` is wrong: the function, the argument's number, or what stands behind it. */
+static int no_item(const char *text, const char *start, find *behind, struct ada_error *error)
+{
+	bool numbers = behind == number_find;
+	const char *all = numbers ? "FUNCTION:N" : "FUNCTION:N=HOW, auto or off", *colon = colon_find(start), *at;
+	unsigned long number;
+	char *end;
+
+	if (!colon || colon == start) {
+		at = colon ? start : start + strcspn(start, ",");
+		return ada_error_set(error, EINVAL, "at character %zu: %s is meant, and %s is missing", (size_t)(at - text) + 1, all,
+				     colon	 ? "a function" :
+				     at == start ? "all of it" :
+				     numbers	 ? "the argument, :N," :
+						   "what of its arguments, :N=HOW,");
+	}
+	number = strtoul(colon + 1, &end, 10);
+	if (number < 1 || number > 6)
+		return ada_error_set(error, EINVAL, "at character %zu: %s is meant, with the argument N 1 to 6",
+				     (size_t)(colon + 1 - text) + 1, all);
+	if (numbers)
+		return ada_error_set(error, EINVAL, "at character %zu: %s is meant, with commas between several", (size_t)(end - text) + 1,
+				     all);
+	return ada_error_set(error, EINVAL, "at character %zu: =str, =buf[M] with the argument M 1 to 6, or =*BYTES with 1 to %u is meant",
+			     (size_t)(end - text) + 1, ATF_DETAIL_CAPTURE_BYTES);
 }
 
 /* `behind` finds what stands behind the pattern. */
@@ -176,7 +203,7 @@ static int item_add(struct ada_capture_list *list, const char *text, const char 
 	int status;
 
 	if (!how)
-		return no_item((size_t)(start - text) + 1, behind, error);
+		return no_item(text, start, behind, error);
 	pattern = strndup(start, (size_t)(how - start));
 	status = pattern ? ada_pattern_list_add(&rule.functions, pattern, &reason) : -ENOMEM;
 	free(pattern);

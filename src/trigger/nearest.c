@@ -62,12 +62,13 @@ static unsigned distance(const char *a, size_t a_length, const char *b, size_t b
 	return least_of(rows[a_length % 3][b_length], limit + 1);
 }
 
-void ada_nearest_offer(struct ada_nearest *nearest, const char *name)
+/* Offers `name` for what its first `length` bytes are. */
+static void offer_for(struct ada_nearest *nearest, const char *name, size_t length)
 {
-	size_t length = strnlen(name, LENGTH_MAX + 1), at;
 	unsigned far, limit;
+	size_t at;
 
-	if (!nearest || length > LENGTH_MAX || !length)
+	if (!nearest || !length || strnlen(name, LENGTH_MAX + 1) > LENGTH_MAX)
 		return;
 	limit = nearest->count == KEPT ? nearest->kept[KEPT - 1].distance : nearest->farthest;
 	far = (unsigned)(length > nearest->length ? length - nearest->length : nearest->length - length);
@@ -82,7 +83,21 @@ void ada_nearest_offer(struct ada_nearest *nearest, const char *name)
 	for (at = nearest->count < KEPT ? nearest->count++ : KEPT - 1; at && nearest->kept[at - 1].distance > far; at--)
 		nearest->kept[at] = nearest->kept[at - 1];
 	nearest->kept[at].distance = far;
-	memcpy(nearest->kept[at].name, name, length + 1);
+	strcpy(nearest->kept[at].name, name);
+}
+
+void ada_nearest_offer(struct ada_nearest *nearest, const char *name)
+{
+	offer_for(nearest, name, strnlen(name, LENGTH_MAX + 1));
+}
+
+void ada_nearest_offer_library(struct ada_nearest *nearest, const char *name)
+{
+	const char *version = strstr(name, ".so");
+
+	if (version)
+		offer_for(nearest, name, (size_t)(version - name));
+	ada_nearest_offer(nearest, name);
 }
 
 /* Where one name is a single slip away, the user didn't mean those farther away. */

@@ -102,12 +102,16 @@ def test_off(ada, record):
     assert set(map(str, captured(ada, session, "open"))) == {"None"}
 
 
-@pytest.mark.parametrize("text, place", [("open", 1), ("open:1", 1), ("open:7=str", 1), ("open:1=str,write", 12), ("a:1=*0", 1),
-                                         ("a:1=*257", 1), ("a:1=buf[0]", 1), (":1=str", 1), ("a:1=strx", 1)])
-def test_mistakes(ada, tmp_path, text, place):
+@pytest.mark.parametrize("text, place, says", [
+    ("open", 5, ":N=HOW, is missing"), ("open:1", 7, "=str, =buf[M]"), ("open:7=str", 6, "N 1 to 6"), ("open:1=str,write", 17, ":N=HOW, is missing"),
+    ("open:1=str,write:2=bif[3]", 19, "=str, =buf[M]"), ("open:1=str,write:9=buf[3]", 18, "N 1 to 6"), ("a:1=*0", 4, "1 to 256"),
+    ("a:1=*257", 4, "1 to 256"), ("a:1=buf[0]", 4, "M 1 to 6"), (":1=str", 1, "a function is missing"), ("a:1=strx", 4, "=str"),
+    ("", 1, "all of it is missing")])
+def test_mistakes(ada, tmp_path, text, place, says):
     result = ada("trace", f"--output={tmp_path}", f"--capture={text}", "/bin/true")
     assert result.status == 125 and not list(tmp_path.iterdir())
     assert result.stderr.decode().startswith(f"ada trace: --capture '{text}': at character {place}: ")
+    assert says in result.stderr.decode()
 
 
 @pytest.mark.parametrize("text", ["ns::f<a, b>(int):2=str", "re:/a,b:1=x/:1=buf[2],c:1=*256", "auto", "off"])

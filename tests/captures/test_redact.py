@@ -88,6 +88,6 @@ def test_locks(ada, program, tmp_path):
 def test_words(ada, program, tmp_path):
     """A pattern that fits nothing is told; a mistake is refused before the program starts."""
     refused = ada.trace(tmp_path, [program], "--redact=login")
-    assert refused.status == 125 and b"--redact 'login': at character 1: FUNCTION:N is meant" in refused.stderr
+    assert refused.status == 125 and b"--redact 'login': at character 6: FUNCTION:N is meant" in refused.stderr
     told = ada("trace", f"--output={tmp_path}", "--redact=logan:2", "--", program)
     assert b"ada: --redact: no function is called logan; near it: login" in told.stderr

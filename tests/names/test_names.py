@@ -150,6 +150,7 @@ def test_modules(ada, program, recorded, tmp_path):
     ("--function=plian", "No function of the recording is called 'plian' (near it: plain): "),
     ("--exclude=ns::tagge", "No function of the recording is called 'ns::tagge' (near it: ns::tagged): "),
     ("--module=nmed", "No program or library of the recording is called 'nmed' (near it: named): "),
+    ("--module=libc", "No program or library of the recording is called 'libc' (near it: libc.so.6): "),
     ("--module=x*", "No program or library of the recording is called 'x*': ")])
 @pytest.mark.parametrize("calls", [[], ["--calls"]])
 def test_what_fits_nothing_is_told(ada, recorded, option, line, calls):

@@ -138,7 +138,7 @@ void ada_answer_unmatched_modules(struct ada_output *output, const struct ada_se
 
 			met = ada_pattern_fits(pattern, ada_module_name(module)) || ada_pattern_fits(pattern, module->path);
 			if (nearest)
-				ada_nearest_offer(nearest, ada_module_name(module));
+				ada_nearest_offer_library(nearest, ada_module_name(module));
 		}
 		if (nearest) {
 			ada_nearest_text(nearest, near, sizeof near);

@@ -146,7 +146,7 @@ bool ada_module_filter_means(struct ada_module_filter *filter, const char *path)
 		    ada_pattern_fits(&filter->modules.items.items[i], slash ? slash + 1 : path))
 			means = filter->met[i] = true;
 		else if (filter->nearest[i])
-			ada_nearest_offer(filter->nearest[i], slash ? slash + 1 : path);
+			ada_nearest_offer_library(filter->nearest[i], slash ? slash + 1 : path);
 	}
 	pthread_mutex_unlock(&filter->lock);
 	return means;
