@@ -14,6 +14,29 @@ F int login(const char *user, const char *password, long pin, long again, const 
 
 static volatile long seen;
 
+/* What the password points at is in xmm0, as where it was copied. */
+F void enter(const char *password, double copy)
+{
+	__asm__ volatile("" ::"r"(password), "x"(copy) : "memory");
+	seen += password != NULL;
+}
+
+F void leave(double copy)
+{
+	__asm__ volatile("" ::"x"(copy) : "memory");
+	seen += 2;
+}
+
+static char secret[8];
+
+static void enter_and_leave(void)
+{
+	for (volatile unsigned i = 0; i < sizeof secret; i++)
+		secret[i] = "wfdupsfe"[i] - 1;
+	enter(secret, *(volatile double *)secret);
+	leave(*(volatile double *)secret);
+}
+
 F void later(long pin)
 {
 	seen += pin != 0;
@@ -32,5 +55,6 @@ int main(void)
 	later(pin);
 	stat("/secret/place", &status);
 	free(token);
+	enter_and_leave();
 	return length != 7;
 }

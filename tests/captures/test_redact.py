@@ -78,6 +78,22 @@ def test_dropped(ada, program, tmp_path):
     assert ada("trigger", "test", session.path, "arg=login:3>5").stdout.startswith(b"0 matches")
 
 
+@pytest.mark.parametrize("redacted", [False, True])
+def test_copies_of_what_the_argument_points_at(ada, program, tmp_path, redacted):
+    """In vector registers of the call and behind it, and on the stack of the call."""
+    session = record(ada, program, tmp_path, "--trigger=symbol=enter@pre=1000ev,post=1000ev", "--stack-bytes=0",
+                     *["--redact=enter:1"] * redacted)
+    assert holds(session, b"vectored") == ([] if redacted else ["detail.atf"])
+    session = record(ada, program, tmp_path / "stack", "--trigger=symbol=enter@pre=1000ev,post=1000ev", "--stack-bytes=256",
+                     *["--redact=enter:1"] * redacted)
+    rows = json.loads(ada("query", "--format=json", session.path,
+                          "SELECT function, kind, fp0, coalesce(length(stack), 0) AS bytes FROM detail WHERE function IN ('enter', 'leave')").stdout)["rows"]
+    assert len(rows) == 4
+    for row in rows:
+        assert (row["fp0"] is None) == (redacted or row["kind"] == "return")
+        assert (row["bytes"] == 0) == (row["kind"] == "return" or (redacted and row["function"] == "enter"))
+
+
 def test_locks(ada, program, tmp_path):
     """No event names the object of a lock function whose argument is dropped."""
     session = record(ada, program, tmp_path, "--redact=pthread_mutex_*:1")

@@ -1,9 +1,12 @@
 /* --redact: what of a record no file gets.
  *
- * Of the call: the argument's register, and the words of the stack's bytes that are equal to it. Of the call and of all that the thread
+ * Of the call: the argument's register. Of the call and of all that the thread
  * records behind it, where the value is no small number: registers and words of the stack that are equal to the value, and where it points
  * to one of the stack's bytes, all from there on; and what such registers pointed at. What the argument itself points at is never copied
- * (recorder/policy/policy_capture.c). Of the return rdx, where the third argument may still be, though the call was in no window. */
+ * (recorder/policy/policy_capture.c). Of the return rdx, where the third argument may still be, though the call was in no window.
+ *
+ * Copies of what the argument points at are equal to nothing that is known here: a compiler moves strings through xmm0, and puts them on the
+ * stack. So records of the function itself have no bytes of the stack, and these and all that the thread records behind it no vectors. */
 #include <string.h>
 #include "recorder/detail/detail_state.h"
 
@@ -49,12 +52,17 @@ static void drop_known(struct atf_detail *record, uint8_t *stack, uint64_t value
 	for (unsigned i = 0; i < sizeof record->x / sizeof *record->x; i++)
 		if (record->x[i] == value)
 			drop_register(record, i);
-	for (unsigned i = 0; record->flags & ATF_DETAIL_VECTORS && i < sizeof record->vectors / sizeof *record->vectors; i++)
-		if (record->vectors[i] == value)
-			record->vectors[i] = 0;
 	drop_words(record, stack, value);
 	if (at < record->stack_size)
 		memset(stack + at, 0, record->stack_size - at);
+}
+
+/* Of a return xmm0 and xmm1 lie in x. */
+static void drop_vectors(struct atf_detail *record)
+{
+	record->flags &= (uint16_t)~ATF_DETAIL_VECTORS;
+	for (unsigned i = 2; record->event_type != ATF_DETAIL_CALL && i < 4; i++)
+		drop_register(record, i);
 }
 
 /* The entries of arguments that are dropped. */
@@ -79,6 +87,14 @@ void ada_detail_redact(struct atf_detail *record, uint8_t *stack, uint8_t *captu
 {
 	bool call = record->event_type == ATF_DETAIL_CALL;
 
+	known->began |= arguments != 0;
+	if (known->began)
+		drop_vectors(record);
+	if (arguments) {
+		record->stack_size = 0;
+		for (unsigned i = ARGUMENTS; call && i < sizeof record->x / sizeof *record->x; i++)
+			drop_register(record, i); /* rax and r10 */
+	}
 	for (unsigned n = 1; call && n <= ARGUMENTS; n++) {
 		uint64_t value = record->x[n - 1];
 
@@ -86,8 +102,6 @@ void ada_detail_redact(struct atf_detail *record, uint8_t *stack, uint8_t *captu
 			continue;
 		if (value >= SMALL)
 			value_note(known, value);
-		else if (value)
-			drop_words(record, stack, value);
 		drop_register(record, n - 1);
 	}
 	if (!call && arguments >> IN_RDX & 1)

@@ -42,6 +42,7 @@ struct detail_place {	    /* events of one detail chunk that lie together in one
 struct detail_redacted {
 	uint64_t values[16]; /* of arguments that were dropped, the last ones; 0: none */
 	uint32_t next;
+	bool began; /* the thread has called a function with such an argument */
 };
 
 struct detail_thread {
