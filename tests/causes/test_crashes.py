@@ -179,6 +179,15 @@ def test_the_address_of_an_instruction_is_the_programs(ada, record, mode):
     assert f"at address {crash['address']}" in ada("narrate", session).stdout.decode()
 
 
+@pytest.mark.parametrize("name, text", [("assert", r"^main called abort, and crashed with SIGABRT\.$"),
+                                        ("double", r"^log_out > close_session called free, which crashed with SIGABRT\.$")])
+def test_a_librarys_function_is_told_with_who_called_it(ada, record, name, text):
+    """And a signal that was sent has no address."""
+    headline = next(r for r in told(ada, record(name, "innocent")) if r["window"] == 0)
+    assert re.search(text, headline["text"]), headline["text"]
+    assert headline["crash"]["address"] is None
+
+
 def test_a_crash_without_a_window_is_told_alike(ada, programs, tmp_path):
     assert ada.trace(tmp_path, [programs / "overflow1", "cause"], "--detail=off").status != 0
     rows = told(ada, Session(tmp_path).path)

@@ -542,7 +542,7 @@ class Story:
         if self.manifests[row["process"]]["crash"] is None:
             return self.check_unrecorded_crash(row, text)
         cause, (crash, thread, end) = row["crash"], self.crash(row)
-        assert cause["signal"] == self.signal(crash["signal"]) and cause["address"] == crash["faultAddress"]
+        assert cause["signal"] == self.signal(crash["signal"]) and cause["address"] == (crash["faultAddress"] if crash["code"] > 0 else None)
         open_calls = [c for c in thread.open_at(end) if c.position == cause["index_seq"]]
         assert [c.function for c in open_calls] == [cause["function"]] * (cause["index_seq"] is not None)
         assert cause["kind"] != "unknown" or cause["culprit_thread"] is None
@@ -565,7 +565,7 @@ class Story:
         crash, thread, end = self.crash(row)
         assert self.ns(re.search(r"crashed at (\S+) with", text)[1]) == crash["timestampNs"]
         assert f"(tid {crash['tid']})" in text and f"with {self.signal(crash['signal'])}" in text
-        assert crash["signal"] == 6 or crash["code"] == 128 or f"at address {crash['faultAddress']}" in text
+        assert crash["signal"] == 6 or crash["code"] <= 0 or crash["code"] == 128 or f"at address {crash['faultAddress']}" in text
         assert self.events(row) == [thread.rows[end - 1]]
 
     def check_crash_address(self, row, text):

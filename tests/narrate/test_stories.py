@@ -64,7 +64,7 @@ def test_a_crash_at_an_address_that_nobody_knows(ada, record):
     """No pointer can have it, so the kernel doesn't tell it: that is no access to 0x0."""
     story = Story(ada, record("wild", status=139))
     text = story.one("crash")["text"]
-    assert "with SIGSEGV; the kernel tells no address, " in text and "0x0" not in text
+    assert "with SIGSEGV; the kernel does not say at which address, " in text and "0x0" not in text
     assert {"crash-address", "open-frames", "last-calls"} <= story.check()
 
 

@@ -52,6 +52,7 @@ char *ada_crash_json(const struct ada_crash_cause *cause)
 {
 	const struct ada_frame *frame = cause->path.frames.count ? &cause->path.frames.items[cause->frame] : NULL;
 	json_object *object = json_object_new_object();
+	const json_object *code = ada_json_get(ada_json_get(cause->process->manifest, "crash"), "code"); /* not above 0: sent */
 	bool overflow = cause->kind == ADA_CRASH_OVERFLOW;
 	const char *signal = sigabbrev_np(cause->signal);
 	char name[24], *json;
@@ -61,7 +62,7 @@ char *ada_crash_json(const struct ada_crash_cause *cause)
 	snprintf(name, sizeof name, "SIG%s", signal ? signal : "?");
 	add_text(object, "kind", ada_crash_kind_name(cause->kind));
 	add_text(object, "signal", name);
-	add_address(object, "address", cause->recorded, ada_crash_number(cause, "faultAddress"));
+	add_address(object, "address", cause->recorded && json_object_get_int64(code) > 0, ada_crash_number(cause, "faultAddress"));
 	add_number(object, "thread", cause->thread, cause->thread ? cause->thread->number : 0);
 	add_number(object, "index_seq", frame, frame ? frame->position : 0);
 	if (frame)

@@ -25,19 +25,21 @@ void ada_crash_put_address(FILE *stream, const struct ada_process *process)
 	const json_object *crash = ada_json_get(process->manifest, "crash");
 	uint64_t number = ada_json_u64(crash, "signal", 0);
 
+	if (json_object_get_int64(ada_json_get(crash, "code")) <= 0) /* it was sent */
+		return;
 	if ((number == SIGSEGV || number == SIGBUS) && json_object_get_int64(ada_json_get(crash, "code")) == SI_KERNEL)
-		fputs("; the kernel tells no address, mostly as for one that no pointer can have", stream);
+		fputs("; the kernel does not say at which address, as where a pointer holds a value that is no address", stream);
 	else if (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE)
 		fprintf(stream, " at address %s", ada_json_text(crash, "faultAddress", "0x0"));
 }
 
-/* "handle crashed with SIGSEGV at address 0x8" */
 /* The function that the crash is told of. */
 static const char *blamed(struct ada_story *story, const struct ada_crash_cause *cause, char name[ADA_WORDS_NAME])
 {
 	return ada_words_function(story, cause->process, cause->path.frames.items[cause->frame].function_id, name);
 }
 
+/* "handle crashed with SIGSEGV at address 0x8" */
 static void put_crash(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
 {
 	char name[ADA_WORDS_NAME], text[ADA_WORDS];
@@ -49,6 +51,41 @@ static void put_crash(struct ada_story *story, FILE *stream, const struct ada_cr
 	else
 		fputs("A thread that is not recorded", stream);
 	fprintf(stream, " crashed with %s", ada_words_signal(cause->signal, text));
+	ada_crash_put_address(stream, cause->process);
+}
+
+static bool is_programs(const struct ada_process *process, uint64_t function_id)
+{
+	const json_object *modules = ada_json_get(process->manifest, "modules");
+
+	for (size_t i = 0; i < ada_json_length(modules); i++) {
+		const json_object *entry = json_object_array_get_idx(modules, i);
+
+		if (ada_json_u64(entry, "id", i) == ADA_FUNCTION_MODULE(function_id))
+			return ada_json_bool(entry, "traced", false);
+	}
+	return false;
+}
+
+/* A library's function says little alone: "main > release called free, which crashed with SIGABRT" */
+static void put_unknown(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
+{
+	const struct ada_frame *frames = cause->path.frames.items;
+	bool sent = json_object_get_int64(ada_json_get(ada_json_get(cause->process->manifest, "crash"), "code")) <= 0;
+	char name[ADA_WORDS_NAME], text[ADA_WORDS];
+	const char *called;
+
+	if (!cause->frame || is_programs(cause->process, frames[cause->frame].function_id) ||
+	    !is_programs(cause->process, frames[cause->frame - 1].function_id)) {
+		put_crash(story, stream, cause);
+		return;
+	}
+	if (cause->frame > 1)
+		fprintf(stream, "%s > ", ada_words_function(story, cause->process, frames[cause->frame - 2].function_id, name));
+	fputs(ada_words_function(story, cause->process, frames[cause->frame - 1].function_id, name), stream);
+	called = blamed(story, cause, name);
+	sent = sent && (!strcmp(called, "abort") || !strcmp(called, "raise") || !strcmp(called, "kill"));
+	fprintf(stream, " called %s, %s crashed with %s", called, sent ? "and" : "which", ada_words_signal(cause->signal, text));
 	ada_crash_put_address(stream, cause->process);
 }
 
@@ -155,7 +192,7 @@ void ada_narrate_crash_cause(struct ada_story *story, const struct ada_crash_cau
 		put_crash(story, telling.stream, cause);
 		fputs(": an integer division by zero", telling.stream);
 		break;
-	default: put_crash(story, telling.stream, cause); break;
+	default: put_unknown(story, telling.stream, cause); break;
 	}
 	fputs(".", telling.stream);
 	ada_telling_say(story, first ? "headline" : "crash-cause", &telling);
