@@ -188,6 +188,17 @@ def test_a_librarys_function_is_told_with_who_called_it(ada, record, name, text)
     assert headline["crash"]["address"] is None
 
 
+def test_long_arguments_do_not_widen_the_story(ada, tmp_path):
+    (tmp_path / "long.c").write_text("""#include <stdlib.h>
+__attribute__((noinline)) void give_up(const char *text, int number) { if (number) abort(); __asm__ volatile("" : : "r"(text)); }
+int main(int argc, char **argv) { give_up("%s", argc); }
+""" % ("\\x01" * 200))
+    subprocess.run(["cc", "-g", "-o", tmp_path / "long", tmp_path / "long.c"], check=True)
+    assert ada.trace(tmp_path / "session", [tmp_path / "long"]).status != 0
+    story = ada("narrate", Session(tmp_path / "session").path, env={"COLUMNS": "120"}).stdout.decode()
+    assert max(map(len, story.splitlines())) <= 120 and re.search(r'give_up\(text="(\\x01)+"\.\.\.,\s+number=1\)', story)
+
+
 def test_a_crash_without_a_window_is_told_alike(ada, programs, tmp_path):
     assert ada.trace(tmp_path, [programs / "overflow1", "cause"], "--detail=off").status != 0
     rows = told(ada, Session(tmp_path).path)

@@ -9,6 +9,7 @@
 #include "query/values/arguments.h"
 
 #define FRAMES_TOLD 16 /* the innermost ones */
+#define STRING_TOLD 60 /* of a string among their arguments */
 
 static void put_path(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
 {
@@ -207,6 +208,21 @@ void ada_narrate_crash_cause(struct ada_story *story, const struct ada_crash_cau
 
 /* --- frames and registers --------------------------------------------------------------------------------------------------- */
 
+/* A string that is long for a sentence ends in dots, in no half of a character. */
+static void shorten(char *text)
+{
+	size_t end = STRING_TOLD;
+
+	if (strlen(text) <= STRING_TOLD + strlen("\"..."))
+		return;
+	while (end && ((unsigned char)text[end] & 0xc0) == 0x80)
+		end--;
+	for (size_t back = 1; back <= 3 && back < end; back++)
+		if (text[end - back] == '\\')
+			end -= back;
+	strcpy(text + end, "\"...");
+}
+
 /* "#0 handle(s=0x55d0c4a012a0) at server.c:8" */
 static void put_frame(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause, size_t frame)
 {
@@ -218,8 +234,12 @@ static void put_frame(struct ada_story *story, FILE *stream, const struct ada_cr
 	uint32_t line;
 
 	if (!ada_thread_detail(cause->thread, of->position, &record) && !ada_arguments_decode(&arguments, cause->thread, &record) &&
-	    arguments.known)
+	    arguments.known) {
+		for (size_t i = 0; i < arguments.items.count; i++)
+			if (arguments.items.items[i].kind == ADA_ARGUMENT_STRING)
+				shorten(arguments.items.items[i].text);
 		text = ada_arguments_list(&arguments);
+	}
 	fprintf(stream, "#%zu %s", cause->path.frames.count - 1 - frame, ada_words_function(story, cause->process, of->function_id, name));
 	if (text)
 		fprintf(stream, "(%s)", text);
