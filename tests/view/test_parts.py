@@ -110,6 +110,23 @@ def test_both_strips_are_painted_and_follow_the_view(browser, view):
             page.until("return document.querySelector(arguments[0] + ' canvas').toDataURL() !== arguments[1]", strip, before)
 
 
+def test_the_longest_calls_are_labelled_with_their_times(browser, view):
+    """uPlot asks for the label of null where a logarithmic scale has no room for one."""
+    said = """
+const paint = CanvasRenderingContext2D.prototype, { fillText } = paint, said = [];
+paint.fillText = function (text, ...rest) { if (this.canvas.closest("#latency")) said.push(String(text)); return fillText.call(this, text, ...rest); };
+const { stripsMake } = await import("./strips.js");
+stripsMake();
+await new Promise((resolve) => setTimeout(resolve));
+paint.fillText = fillText;
+return said.filter((text) => text !== "longest");"""
+    with opened_page(browser, view(RANDOM).url) as page:
+        page.until("return document.body.dataset.pictures")
+        labels = [text for text in page.run(said) if text]
+    assert labels
+    assert set(labels) <= {"1 ns", "1.00 us", "1.00 ms", "1.00 s", "1000 s"}
+
+
 def test_a_flag_says_its_rule_and_leads_to_its_event(browser, view):
     server = view("story")
     with opened_page(browser, server.url) as page:

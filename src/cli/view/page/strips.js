@@ -62,7 +62,7 @@ export function stripsMake() {
   density = chart("density", "calls", { range: (_, low, high) => [0, Math.max(high || 0, 1)] },
     { values: (_, ticks) => ticks.map((value) => (value % 1 ? "" : count(value))) }, { stroke: "--accent", width: 1.2, points: { show: false } });
   latency = chart("latency", "longest", { distr: 3, range: (_, low, high) => [Math.max(1, (low || 1) / 2), Math.max(10, (high || 10) * 2)] },
-    { splits: (_, axis, low, high) => THOUSANDS.filter((value) => value >= low && value <= high), values: (_, ticks) => ticks.map(duration) },
+    { splits: (_, axis, low, high) => THOUSANDS.filter((value) => value >= low && value <= high), values: (_, ticks) => ticks.map((value) => (value ? duration(value) : "")) },
     { stroke: "--loss", paths: () => null, points: { show: true, size: 3 } });
   fill();
 }
