@@ -266,3 +266,10 @@ def test_a_terminal_is_needed(ada, session):
     assert result.status == 125 and b"needs a terminal" in result.stderr
     with Terminal(ada.path, "tui", "/nowhere") as terminal:
         assert terminal.ended() == 125 and "no such session" in terminal.text()
+
+
+def test_a_terminal_that_nobody_knows(ada, session):
+    with Terminal("env", "TERM=no-such-terminal", ada.path, "tui", session("plain")) as terminal:
+        assert terminal.ended() == 125
+        said = " ".join(terminal.text().split())
+        assert "set TERM" in said and "ada graph" in said and "--once" not in said

@@ -206,7 +206,7 @@ int ada_top_screen(struct ada_watch *watch, enum ada_board_sort sort, uint64_t a
 	struct ada_top top = { .watch = watch, .board.sort = sort, .status = -1 };
 	struct ada_error error = {};
 
-	if (ada_screen_open(&error))
+	if (ada_screen_open("add --once", &error))
 		return ada_answer_fail(watch->options->command, &error);
 	watch->answer_ms = ANSWER_MS;
 	top.turned_ns = now_ns();

@@ -57,7 +57,7 @@ static bool is_known_terminal(void)
 	return known;
 }
 
-int ada_screen_open(struct ada_error *error)
+int ada_screen_open(const char *instead, struct ada_error *error)
 {
 	static bool registered;
 	const char *terminal = getenv("TERM");
@@ -68,8 +68,8 @@ int ada_screen_open(struct ada_error *error)
 	ada_interrupt_catch();
 	screen = is_known_terminal() ? newterm(NULL, stdout, stdin) : NULL;
 	if (!screen)
-		return ada_error_set(error, ENOTTY, "the terminal '%s' is not known here: set TERM, or add --once",
-				     terminal ? terminal : "");
+		return ada_error_set(error, ENOTTY, "the terminal '%s' is not known here: set TERM, or %s", terminal ? terminal : "",
+				     instead);
 	if (!registered)
 		atexit(ada_screen_close);
 	registered = true;

@@ -9,8 +9,8 @@ enum ada_ink { ADA_INK_PLAIN, ADA_INK_STRONG, ADA_INK_TITLE, ADA_INK_CHOSEN, ADA
 
 /* Standard input and output are a terminal, and its kind is known. */
 bool ada_screen_possible(void);
-int ada_screen_open(struct ada_error *error); /* 0 or -errno */
-void ada_screen_close(void);		      /* also of none */
+int ada_screen_open(const char *instead, struct ada_error *error); /* 0 or -errno; `instead`: what to do on a terminal that isn't known */
+void ada_screen_close(void);					   /* also of none */
 
 int ada_screen_rows(void);
 int ada_screen_columns(void);

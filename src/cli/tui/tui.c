@@ -217,7 +217,8 @@ int ada_cmd_tui(int argc, char **argv)
 	status = ada_answer_open(argv[0], &options, &tui.session);
 	if (status)
 		return status;
-	if (ada_answer_select(&tui.selection, tui.session, &options, &error) || ada_screen_open(&error)) {
+	if (ada_answer_select(&tui.selection, tui.session, &options, &error) ||
+	    ada_screen_open("use `ada graph`, `ada report` and `ada dump`", &error)) {
 		status = ada_answer_fail(argv[0], &error);
 	} else {
 		ada_tui_timeline_open(&tui, 0, 0);
