@@ -43,6 +43,7 @@ def test_the_page_works_from_a_file(ada, browser, exported, session):
         page.run("document.getElementById('canvas').focus()")
         page.keys("w", "w", "/", *"malloc")
         page.until("return document.getElementById('found').dataset.of === 'malloc'")
+        assert "in the whole range of this file" in page.text("#found")
         page.click("#found p + button")
         page.until("return document.getElementById('call').dataset.of")
         assert page.text("#call h2") == "malloc"

@@ -160,13 +160,21 @@ return slices[best + 7];""")
         told = view(RANDOM).ask("call", thread=0, seq=told[where]["seq"])
 
 
+def test_the_ring_of_the_timeline_is_not_clipped(page):
+    browser = page("plain")
+    browser.keys(TAB)       # a ring is for who uses the keyboard
+    browser.run("document.getElementById('canvas').focus()")
+    width, offset = browser.run("const { outlineWidth, outlineOffset } = getComputedStyle(document.activeElement); return [outlineWidth, outlineOffset];")
+    assert width == "2px" and offset == "-2px"
+
+
 def test_a_search_shows_its_marks(page):
     browser = page(RANDOM)
     browser.keys("/")
     assert browser.run("return document.activeElement.id") == "find"
     browser.keys(*"malloc")
     browser.until("return document.getElementById('found').dataset.of === 'malloc'")
-    assert "malloc" in browser.text("#found table") and "1 functions" in browser.text("#found")
+    assert "malloc" in browser.text("#found table") and "1 function in the whole session" in browser.text("#found")
     browser.click("#found p + button")
     browser.until("return document.getElementById('call').dataset.of")
     assert browser.text("#call h2") == "malloc"

@@ -1,5 +1,6 @@
 // Functions by name, and where the visible range calls them.
 import { ask, latest } from "./api.js";
+import { baked } from "./baked.js";
 import { count, duration, element, shortName } from "./format.js";
 import { hits, redraw } from "./draw.js";
 import { pick } from "./input.js";
@@ -11,6 +12,10 @@ const input = document.getElementById("find");
 // The thread that calls it first in the visible range.
 function firstHit(told) {
   return [...told.hits].sort((a, b) => a.columns[0] - b.columns[0])[0];
+}
+
+function number(many, what) {
+  return `${count(many)} ${what}${many === 1 ? "" : "s"}`;
 }
 
 const find = latest(async (signal) => {
@@ -31,7 +36,7 @@ const find = latest(async (signal) => {
     element("td", { className: "number" }, count(each.calls)), element("td", { className: "number" }, duration(each.total_ns)),
     element("td", { className: "number" }, duration(each.max_ns))));
   panel.replaceChildren(
-    element("p", { role: "status" }, told.found ? `${count(told.found)} functions; in the visible range ${count(columnsHit)} marks on the timeline.` :
+    element("p", { role: "status" }, told.found ? `${number(told.found, "function")} in the whole ${baked ? "range of this file" : "session"}; ${number(columnsHit, "mark")} on the timeline in view.` :
       `No function that was called has '${state.find}' in its name.`),
     element("button", { disabled: !first, onclick: () => pick(first.thread, first.first) }, "First call in view"),
     element("table", {}, element("thead", {}, element("tr", {}, ...["Function", "Calls", "Total", "Max"].map((title, i) => element("th", { scope: "col", className: i ? "number" : "" }, title)))),
