@@ -96,3 +96,27 @@ def test_who_keeps_a_thread_waiting(ada, tmp_path):
     again = json.loads(ada("top", "--once", "--format=json", f"--at=+{(wait['at'] + wait['duration_ns'] / 2) / 1e9:.9f}s", path).stdout)["threads"]
     assert [(row["waits_for"], row["blocked_by"]) for row in again if row["function"] == "pthread_mutex_lock"] == \
         [("lock", waiting[0]["blocked_by"])]
+
+
+@pytest.mark.traces
+def test_what_has_not_come_yet_is_no_wait(ada, tmp_path):
+    """Threads that work all the time: their youngest events are in no file yet. None is said to be in a call for longer than it ever was,
+    or to wait in one that never waits."""
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", tmp_path / "naps", SOURCE.parent / "naps.c"], check=True)
+    looks = []
+    with subprocess.Popen([ada.path, "trace", "-q", "-o", tmp_path / "out", tmp_path / "naps"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as traced:
+        assert traced.stdout.readline() == b"works\n"
+        (path,) = (entry for entry in (tmp_path / "out").iterdir() if entry.name.startswith("session_"))
+        end = time.monotonic() + PATIENCE
+        while len(looks) < 20 and time.monotonic() < end:
+            asked = ada("top", "--once", "--format=json", path)
+            looks += [row for row in json.loads(asked.stdout)["threads"] if row["function"] in ("step", "burst")] if asked.status == 0 else []
+        traced.communicate(b"\n", timeout=PATIENCE)
+    asked = ada("query", "--format=json", path, "SELECT function, max(duration_ns) AS longest FROM calls WHERE function IN ('step', 'burst') "
+                "GROUP BY function")
+    longest = {row["function"]: row["longest"] for row in json.loads(asked.stdout)["rows"]}
+    assert len(looks) >= 20 and any(row["ago_ns"] for row in looks)
+    for row in looks:
+        assert row["since_ns"] <= longest[row["function"]], (row, longest)
+        assert row["waits_for"] is None or row["since_ns"] >= 1e6, row

@@ -61,6 +61,17 @@ static uint64_t floor_of(const struct ada_scene *scene, uint64_t end, uint64_t b
 	return back_events && end > share ? end - share : 0;
 }
 
+/* Of a session under way the files lag behind the program: that nothing has come for a moment says nothing. */
+static uint64_t known_until(const struct ada_scene *scene, const struct ada_thread *thread)
+{
+	const struct ada_event *last = atf_thread_get(thread->events, thread->count - 1);
+	uint64_t last_ns = last ? last->timestamp_ns : 0;
+
+	if (thread->process->finalized || last_ns >= scene->end_ns || last_ns + ADA_SCENE_LATE_NS < ada_scene_last_ns(scene->session))
+		return scene->end_ns;
+	return last_ns;
+}
+
 static int look_at(const struct ada_scene *scene, const struct ada_thread *thread, uint64_t back_events, struct ada_scene_thread *seen)
 {
 	const struct ada_frame *frame = NULL;
@@ -82,6 +93,7 @@ static int look_at(const struct ada_scene *scene, const struct ada_thread *threa
 		seen->position = frame->position;
 		seen->since_ns = frame->start_ns;
 		seen->depth = frame->depth;
+		seen->known_ns = known_until(scene, thread);
 	}
 	seen->far = !seen->inside && back.gave_up;
 	ada_lookback_close(&back);
@@ -111,7 +123,7 @@ static int explain(struct ada_scene *scene, bool last)
 		struct ada_culprit culprit;
 		struct ada_cause cause = {};
 
-		if (!seen->inside || seen->since_ns + ADA_SCENE_WAIT_NS > scene->end_ns ||
+		if (!seen->inside || seen->since_ns + ADA_SCENE_WAIT_NS > seen->known_ns ||
 		    (!last && !is_one_wait(seen->thread, scene->end_ns)))
 			continue;
 		result = ada_cause_find(reader, seen->thread, seen->position, &cause);

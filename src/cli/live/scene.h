@@ -11,7 +11,8 @@
 #include "query/sums/stats.h"
 
 #define ADA_SCENE_SPAN_NS 1000000000ull
-#define ADA_SCENE_WAIT_NS 1000000ull /* a thread that is in a call for so long is asked what it waits for */
+#define ADA_SCENE_LATE_NS 1000000000ull /* the youngest events of a session under way may be in its files only then */
+#define ADA_SCENE_WAIT_NS 1000000ull	/* a thread that is in a call for so long is asked what it waits for */
 
 struct ada_scene_thread {
 	const struct ada_thread *thread;
@@ -19,6 +20,7 @@ struct ada_scene_thread {
 	bool far;	 /* the call that it is in began before what was read */
 	bool inside;	 /* of a call: */
 	uint64_t function_id, position, since_ns;
+	uint64_t known_ns; /* until then it is known to be in that call: its last event, or the scene's moment */
 	uint32_t depth;
 	bool explained; /* of a call that lasts: */
 	enum ada_cause_kind kind;

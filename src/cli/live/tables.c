@@ -7,7 +7,7 @@
 #include "query/session/json.h"
 
 enum function_field { FUNCTION, MODULE, RATE, TREND, TOTAL, SELF, P99, MAX, FUNCTION_FIELDS };
-enum thread_field { PROCESS, THREAD, NAME, EVENTS, INSIDE, SINCE, KIND, BY, THREAD_FIELDS };
+enum thread_field { PROCESS, THREAD, NAME, EVENTS, INSIDE, SINCE, AGO, KIND, BY, THREAD_FIELDS };
 
 static const struct ada_column function_columns[FUNCTION_FIELDS] = {
 	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_NAME },
@@ -20,10 +20,11 @@ static const struct ada_column function_columns[FUNCTION_FIELDS] = {
 	[MAX] = { "max_ns", "MAX", ADA_CELL_DURATION },
 };
 static const struct ada_column thread_columns[THREAD_FIELDS] = {
-	[PROCESS] = { "process", "PROCESS", ADA_CELL_TEXT },  [THREAD] = { "thread", "THREAD", ADA_CELL_NUMBER },
-	[NAME] = { "name", "NAME", ADA_CELL_TEXT },	      [EVENTS] = { "events_per_second", "EVENTS/S", ADA_CELL_COUNT },
-	[INSIDE] = { "function", "IS IN", ADA_CELL_NAME },    [SINCE] = { "since_ns", "FOR", ADA_CELL_DURATION },
-	[KIND] = { "waits_for", "WAITS FOR", ADA_CELL_TEXT }, [BY] = { "blocked_by", "OF THREAD", ADA_CELL_TEXT },
+	[PROCESS] = { "process", "PROCESS", ADA_CELL_TEXT }, [THREAD] = { "thread", "THREAD", ADA_CELL_NUMBER },
+	[NAME] = { "name", "NAME", ADA_CELL_TEXT },	     [EVENTS] = { "events_per_second", "EVENTS/S", ADA_CELL_COUNT },
+	[INSIDE] = { "function", "IS IN", ADA_CELL_NAME },   [SINCE] = { "since_ns", "FOR", ADA_CELL_DURATION },
+	[AGO] = { "ago_ns", "SEEN AGO", ADA_CELL_DURATION }, [KIND] = { "waits_for", "WAITS FOR", ADA_CELL_TEXT },
+	[BY] = { "blocked_by", "OF THREAD", ADA_CELL_TEXT },
 };
 
 /* What both say. */
@@ -135,7 +136,8 @@ static int put_thread(struct ada_rows *table, const struct ada_scene *scene, con
 		[NAME] = { .text = seen->thread->name },
 		[EVENTS] = { .number = ada_scene_a_second(scene, seen->events) },
 		[INSIDE] = { .absent = !seen->inside },
-		[SINCE] = { .number = scene->end_ns > seen->since_ns ? scene->end_ns - seen->since_ns : 0, .absent = !seen->inside },
+		[SINCE] = { .number = seen->known_ns > seen->since_ns ? seen->known_ns - seen->since_ns : 0, .absent = !seen->inside },
+		[AGO] = { .number = scene->end_ns - seen->known_ns, .absent = !seen->inside || seen->known_ns == scene->end_ns },
 		[KIND] = { .text = ada_cause_kind_name(seen->kind), .absent = !seen->explained },
 		[BY] = { .absent = !seen->culprit },
 	};
