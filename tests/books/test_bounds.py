@@ -154,14 +154,19 @@ def test_age(ada, live):
 def test_windows_go_with_the_index(ada, live):
     """What is left of detail is sound; a window that has gone is named still."""
     one, _ = live(f"--disk-limit={LIMIT}", "--trigger=symbol=counted_jumper@every=1000,pre=10ev,post=10ev")
-    until(lambda: aged(one) and json.loads(ada("windows", "--format=json", one.session).stdout)["rows"])
-    early = ada("windows", "--format=json", one.session)
+
+    def windows():
+        answer = ada("windows", "--format=json", one.session)
+        assert answer.status == 0, answer.stderr.decode()
+        return json.loads(answer.stdout)["rows"]
+    until(lambda: aged(one) and windows())
+    early = windows()
     now = aged(one)
     until(lambda: aged(one) > 2 * now)
     end(one)
     books_of(ada, Session(one.output), aged=True)
-    rows = json.loads(ada("windows", "--format=json", one.session).stdout)["rows"]
-    assert len(rows) > len(json.loads(early.stdout)["rows"]) > 0
+    rows = windows()
+    assert len(rows) > len(early) > 0
     for words in ("narrate", "--all"), ("dump", "--window=0"):
         result = ada(*words, one.session)
         assert result.status == 0, (words, result.stderr.decode())

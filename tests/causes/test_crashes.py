@@ -15,7 +15,7 @@ PROGRAMS = {
     "freed": ("freed", "handle", "SIGSEGV", {"argument": "session", "culprit_function": "free",
                                              "culprit_path": ["closer", "close_session", "free"]},
               r"its argument session, 0x[0-9a-f]+, points to a block that thread \d+ had freed .* before, in closer > close_session > free\."),
-    "double": ("double-free", "close_session", "SIGABRT", {"argument": "mem", "culprit_function": "free",
+    "double": ("double-free", "close_session", "SIGABRT", {"culprit_function": "free",
                                                            "culprit_path": ["main", "expire", "close_session", "free"]},
                r"^close_session freed 0x[0-9a-f]+ twice: thread 0 had freed it \S+ \w+ before, in main > expire > close_session > free; "
                r"SIGABRT ended the process\."),

@@ -10,8 +10,10 @@ from harness import run
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECONDS = 400
 PACKAGES = ["ada", "libatf1", "libatf-dev"]
-# What a program needs of the kernel, in a mount namespace that ends with the command.
-ENTER = """mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount -t tmpfs tmpfs "$0/tmp" && mount -t tmpfs tmpfs "$0/dev/shm" &&
+# What a program needs of the kernel, in a mount namespace that ends with the command. Where / is no mount of its own, as in a chroot, what
+# is mounted can't be kept from others here; who has made such a place has done so.
+ENTER = """mount --make-rprivate / 2>/dev/null
+mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount -t tmpfs tmpfs "$0/tmp" && mount -t tmpfs tmpfs "$0/dev/shm" &&
 exec chroot "$0" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@" """
 
 
@@ -48,7 +50,7 @@ def bare(packages, tmp_path_factory):
              f"--customize-hook={install}", release["VERSION_CODENAME"], root, *apt_sources()])
 
     def enter(*command):
-        return run(["/usr/bin/unshare", "--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-c", ENTER, root, *command])
+        return run(["/usr/bin/unshare", "--mount", "--propagation=unchanged", "--pid", "--fork", "--kill-child", "/bin/sh", "-c", ENTER, root, *command])
     yield enter
     subprocess.run(["rm", "-rf", "--one-file-system", root], check=True)
 

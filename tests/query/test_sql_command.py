@@ -86,7 +86,7 @@ def test_a_name_that_no_function_has_is_told(ada, session, asked, told):
     assert len(lines) == len(told) and all(line.startswith(text) for line, text in zip(lines, told)), shown.stdout
     for form in "json", "csv":
         machine = ada("query", f"--format={form}", session("rules"), statement)
-        assert machine.status == 0 and machine.stderr.decode().splitlines() == lines and b"No function" not in machine.stdout
+        assert machine.status == 0 and machine.stderr.decode().splitlines() == ["ada query: " + line for line in lines] and b"No function" not in machine.stdout
     json.loads(ada("query", "--format=json", session("rules"), statement).stdout)
 
 
@@ -126,7 +126,7 @@ def test_functions_that_the_recording_has_not_are_told(ada, session, statement, 
     result = ada("query", "--format=json", session("plain"), f"SELECT count(*) AS n FROM {statement}")
     assert result.status == 0 and json.loads(result.stdout)["rows"] == [{"n": count}]
     assert [line.split(": `")[0] for line in result.stderr.decode().splitlines()] == [
-        f"No function of the recording is called {name}" for name in told]
+        f"ada query: No function of the recording is called {name}" for name in told]
 
 
 def test_an_error_is_shown_in_what_was_written(ada, session):

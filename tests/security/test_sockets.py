@@ -166,8 +166,11 @@ def test_a_stranger_at_the_abstract_name(ada, program, tmp_path, how):
     with subprocess.Popen([ada.path, "trace", "--quiet", f"--output={tmp_path}", "--", program], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"ready\n"
-        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        child, = (pid for pid in children if pathlib.Path(f"/proc/{pid}/comm").read_text() != "ada-keeper\n")
+        child = None
+        while not child:            # the keeper has its name a moment after it is there
+            children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            child, *others = (pid for pid in children if pathlib.Path(f"/proc/{pid}/comm").read_text() != "ada-keeper\n")
+            child = None if others else child
         words = pathlib.Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
         path, _, secret = next(word[11:].decode() for word in words if word.startswith(b"ADA_SOCKET=")).partition("#")
         secrets = {"no secret": bytes(16), "wrong secret": os.urandom(16), "secret": bytes.fromhex(secret)}

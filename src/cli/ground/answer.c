@@ -112,7 +112,8 @@ static void put_unmatched(struct ada_output *output, const char *what, const str
 	free(shown);
 }
 
-void ada_answer_unmatched(struct ada_output *output, const struct ada_session *session, const struct ada_pattern_list *patterns)
+void ada_answer_unmatched(struct ada_output *output, const char *before, const struct ada_session *session,
+			  const struct ada_pattern_list *patterns)
 {
 	for (size_t i = 0; i < patterns->items.count; i++) {
 		const struct ada_pattern *pattern = &patterns->items.items[i];
@@ -121,6 +122,7 @@ void ada_answer_unmatched(struct ada_output *output, const struct ada_session *s
 		if (means_any(session, pattern))
 			continue;
 		find_near(session, pattern, near, sizeof near);
+		ada_output_string(output, before);
 		put_unmatched(output, "function", pattern, near, "`ada query \"SELECT name FROM functions\"` lists them.");
 	}
 }

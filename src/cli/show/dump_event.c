@@ -117,8 +117,8 @@ void ada_dump_duration(struct ada_dump *dump, const char *text, uint64_t ns, siz
 
 void ada_dump_unmatched(struct ada_dump *dump, const struct ada_options *options)
 {
-	ada_answer_unmatched(dump->output, dump->session, &options->functions);
-	ada_answer_unmatched(dump->output, dump->session, &options->exclude);
+	ada_answer_unmatched(dump->output, "", dump->session, &options->functions);
+	ada_answer_unmatched(dump->output, "", dump->session, &options->exclude);
 	ada_answer_unmatched_modules(dump->output, dump->session, &options->modules);
 }
 

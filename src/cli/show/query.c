@@ -152,7 +152,9 @@ static void tell_unmet(const char *command, sqlite3 *database, struct ada_output
 		       const struct ada_options *options)
 {
 	static struct ada_output errors;
+	bool text = options->format == ADA_FORMAT_TEXT;
 	struct ada_pattern_list patterns = { 0 };
+	char before[32];
 	struct ada_error ignored = { "" };
 	sqlite3_stmt *statement = NULL;
 	char *names = NULL, *rest, *name;
@@ -161,10 +163,11 @@ static void tell_unmet(const char *command, sqlite3 *database, struct ada_output
 	    sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0))
 		names = strdup((const char *)sqlite3_column_text(statement, 0));
 	sqlite3_finalize(statement);
+	ada_output_open(&errors, STDERR_FILENO);
 	for (name = strtok_r(names ? names : (char[]){ "" }, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest))
 		ada_pattern_list_add(&patterns, name, &ignored);
-	ada_output_open(&errors, STDERR_FILENO);
-	ada_answer_unmatched(options->format == ADA_FORMAT_TEXT ? answer : &errors, session, &patterns);
+	snprintf(before, sizeof before, "%s: ", command);
+	ada_answer_unmatched(text ? answer : &errors, text ? "" : before, session, &patterns);
 	ada_output_finish(&errors, command);
 	ada_pattern_list_free(&patterns);
 	free(names);

@@ -126,7 +126,7 @@ int ada_cmd_graph(int argc, char **argv)
 	}
 	ada_progress_close(&comparison.progress);
 	if (text && !options.diff)
-		ada_answer_unmatched(&output, comparison.sessions[ADA_NOW], &options.functions);
+		ada_answer_unmatched(&output, "", comparison.sessions[ADA_NOW], &options.functions);
 	if (put_graph(&graph, &comparison, &output, &error))
 		status = ada_compare_fail(&comparison, argv[0], &error);
 	else

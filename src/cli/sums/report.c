@@ -110,7 +110,7 @@ static int put_stats(const struct ada_stats *stats, const struct ada_session *se
 		if (is_wanted(order[i]->function, &options->functions))
 			order[count++] = order[i];
 	if (options->format == ADA_FORMAT_TEXT)
-		ada_answer_unmatched(output, session, &options->functions);
+		ada_answer_unmatched(output, "", session, &options->functions);
 	result = put_rows(order, count < options->limit ? count : options->limit, stats, options, output);
 done:
 	free(order);
