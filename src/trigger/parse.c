@@ -82,11 +82,30 @@ struct ada_nearest *ada_parse_nearest(struct ada_span span)
 	return ada_nearest_open(wanted);
 }
 
+/* As windows name it: "symbol:hold". */
+static bool is_shown_form(struct ada_span word, struct ada_span *kind)
+{
+	const char *colon = memchr(word.at, ':', (size_t)(word.end - word.at));
+
+	if (!colon || colon + 1 == word.end)
+		return false;
+	*kind = (struct ada_span){ word.at, colon };
+	for (size_t i = 0; i < KINDS; i++)
+		if (ada_span_is(*kind, kinds[i].name))
+			return true;
+	return false;
+}
+
 static int unknown_kind(const struct ada_parser *parser, struct ada_span word, bool alone)
 {
-	struct ada_nearest *nearest = ada_parse_nearest(word);
+	struct ada_nearest *nearest;
+	struct ada_span kind;
 	char near[128];
 
+	if (is_shown_form(word, &kind))
+		return ada_parse_fail(parser, word.at, "unknown kind \"%.*s\": did you mean %.*s=%.*s", ADA_SPAN(word), ADA_SPAN(kind),
+				      (int)(word.end - kind.end - 1), kind.end + 1);
+	nearest = ada_parse_nearest(word);
 	for (size_t i = 0; i < KINDS; i++)
 		ada_nearest_offer(nearest, kinds[i].name);
 	ada_nearest_offer(nearest, percentile.name);

@@ -49,6 +49,7 @@ def test_arguments(refused):
     refused(125, ".", "trace", "--quiet", "--")
     refused(125, ".", "functions")
     refused(125, "unexpected", "info", "one", "two")
+    refused(125, "--sched takes a value, one of off, auto", "trace", "--sched", "-o", "somewhere", "true")
 
 
 def test_help(ada, tmp_path):

@@ -156,3 +156,29 @@ def test_modules(ada, program, recorded, tmp_path):
 def test_what_fits_nothing_is_told(ada, recorded, option, line, calls):
     told = ada("dump", *calls, option, recorded).stdout.decode().splitlines()
     assert [each for each in told if each.startswith("No ")] and told[-2].startswith(line), told[-3:]
+
+
+LONG = r"""
+#include <map>
+#include <string>
+template <class T> __attribute__((noinline)) int hold(const T &held) { return static_cast<int>(held.size()) + 1; }
+int main()
+{
+    using Inner = std::map<std::string, std::map<std::string, std::string>>;
+    return hold(std::map<std::string, std::map<Inner, Inner>>()) - 1;
+}
+"""
+
+
+def test_long_names_are_short_in_tables(ada, tmp_path):
+    """In text, where they are longer than a line; not elsewhere, and not where they are asked for. What is shown is taken."""
+    (tmp_path / "long.cc").write_text(LONG)
+    subprocess.run(["g++", "-O1", "-g", "-o", tmp_path / "long", tmp_path / "long.cc"], check=True)
+    path, _ = record(ada, tmp_path / "long", tmp_path / "out", "--trigger=symbol=hold<..>")
+    full, = (row["name"] for row in rows(ada, path, "SELECT name FROM functions WHERE name LIKE 'hold<%' OR name LIKE 'int hold<%'"))
+    assert len(full) > 500
+    for words in ("report", "--limit=1000"), ("report", f"--diff={path}"), ("top", "--once"), ("windows",):
+        text = ada(*words, path).stdout.decode()
+        assert "hold<..>" in text and max(map(len, text.splitlines())) < 500, words
+    assert full in ada("report", "--full-names", path).stdout.decode() and full in ada("report", "--format=json", path).stdout.decode()
+    assert json.loads(ada("report", "--format=json", "--function=hold<..>", path).stdout)["rows"][0]["function"] == full

@@ -11,6 +11,9 @@ static void kinds(void **state)
 	refused("sybmol=malloc", "at character 1: unknown kind \"sybmol\": did you mean symbol");
 	refused(" new-calller=f", "at character 2: unknown kind \"new-calller\": did you mean new-caller");
 	refused("malloc", "at character 1: unknown kind \"malloc\": a function is named with symbol=malloc");
+	refused("symbol:hold", "at character 1: unknown kind \"symbol:hold\": did you mean symbol=hold");
+	refused("symbol:hold@pre=1s", "at character 1: unknown kind \"symbol:hold\": did you mean symbol=hold");
+	refused("latency:ns::hold>5ms", "at character 1: unknown kind \"latency:ns::hold\": did you mean latency=ns::hold");
 	refused("pre=5s", "at character 1: unknown kind \"pre\" (symbol, return, arg, latency, p99, rate, depth, new-caller, cpu, memory, "
 			  "time, crash, signal, exit, exception, manual)");
 	refused("p100=F>1us", "at character 1: p100 is out of range: p50 to p99.9");

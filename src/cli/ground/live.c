@@ -48,7 +48,10 @@ static int find_directory(struct ada_live *live, const char *given, struct ada_e
 			return ada_error_set(error, ENOENT,
 					     "no session in ./" ADA_LATEST ": name a session directory, or record one with "
 					     "`ada trace PROGRAM`");
-		return errno == ENOENT ? ada_error_set(error, ENOENT, "%s: no such session directory", path) :
+		return errno == ENOENT ? ada_error_set(error, ENOENT,
+						       "%s: no such session directory: without a name it is ./" ADA_LATEST
+						       ", and `ada trace PROGRAM` records one",
+						       path) :
 					 ada_error_system(error, errno, "%s", path);
 	}
 	if (!ada_is_directory(resolved))

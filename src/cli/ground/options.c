@@ -120,7 +120,7 @@ static const struct row table[] = {
 	/* of programs and of recordings under way */
 	{ "functions", "json", 'j', NULL, "Print one JSON object", FLAG(json) },
 	{ "narrate", "all", 'a', NULL, "Of windows all there is to tell, not only causes", FLAG(all) },
-	{ "narrate", "full-names", 0, NULL, "Names with parameters and template arguments", FLAG(full_names) },
+	{ "narrate report", "full-names", 0, NULL, "Names with parameters and template arguments", FLAG(full_names) },
 	{ "functions", "all", 'a', NULL, "List the hooked functions too", FLAG(all) },
 	{ "functions", "int3", 0, NULL, "Allow breakpoints where no jump fits", FLAG(int3) },
 	{ "status", "json", 0, NULL, "As a JSON object", FLAG(json) },

@@ -5,12 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
+#include "elf/spoken.h"
 
-#define NAME_WIDTH_MAX 48 /* a longer name shifts only the rest of its own line */
+#define FUNCTION_WIDTH_MAX 96 /* bytes: a longer name is said as narratives say it */
+#define NAME_WIDTH_MAX 48     /* a longer name shifts only the rest of its own line */
+
+static bool is_name(enum ada_cell_kind kind)
+{
+	return kind == ADA_CELL_NAME || kind == ADA_CELL_FUNCTION;
+}
 
 static bool is_text(enum ada_cell_kind kind)
 {
-	return kind == ADA_CELL_TEXT || kind == ADA_CELL_NAME;
+	return kind == ADA_CELL_TEXT || is_name(kind);
 }
 
 static void put_number(struct ada_output *output, enum ada_cell_kind kind, uint64_t number)
@@ -77,14 +84,25 @@ static void add_csv(struct ada_rows *rows, const struct ada_cell *cells)
 	ada_output_string(rows->output, "\n");
 }
 
-static char *cell_text(enum ada_cell_kind kind, const struct ada_cell *cell)
+/* Names of templates may have thousands of characters. */
+static char *function_text(const char *name)
+{
+	char brief[ADA_NAME_BUFFER];
+
+	return ada_output_prepare(ADA_FORMAT_TEXT, strlen(name) > FUNCTION_WIDTH_MAX ? ada_name_short(name, brief) : name);
+}
+
+static char *cell_text(const struct ada_rows *rows, enum ada_cell_kind kind, const struct ada_cell *cell)
 {
 	char text[ADA_UNITS_TEXT];
 
 	if (cell->absent)
 		return strdup("-");
+	if (kind == ADA_CELL_FUNCTION && !rows->full_names)
+		return function_text(cell->text);
 	switch (kind) {
 	case ADA_CELL_TEXT:
+	case ADA_CELL_FUNCTION:
 	case ADA_CELL_NAME:
 	case ADA_CELL_WRITTEN: return ada_output_prepare(ADA_FORMAT_TEXT, cell->text);
 	case ADA_CELL_COUNT: return strdup(ada_format_count(cell->number, text));
@@ -99,7 +117,7 @@ static char *cell_text(enum ada_cell_kind kind, const struct ada_cell *cell)
 static int add_text(struct ada_rows *rows, const struct ada_cell *cells)
 {
 	for (size_t i = 0; i < rows->column_count; i++) {
-		char *text = cell_text(rows->columns[i].kind, &cells[i]);
+		char *text = cell_text(rows, rows->columns[i].kind, &cells[i]);
 
 		if (!text || ada_array_push(&rows->texts, text)) {
 			free(text);
@@ -134,7 +152,7 @@ static void put_line(struct ada_rows *rows, char *const *texts, const size_t *wi
 			const char *text = texts ? texts[i] : column->title;
 			size_t fill;
 
-			if (!column->title || (column->kind == ADA_CELL_NAME) != last)
+			if (!column->title || is_name(column->kind) != last)
 				continue;
 			fill = ada_output_width(text);
 			fill = fill < widths[i] ? widths[i] - fill : 0;
@@ -156,7 +174,7 @@ static void put_table(struct ada_rows *rows)
 
 			widths[i] = width > widths[i] ? width : widths[i];
 		}
-		if (rows->columns[i].kind == ADA_CELL_NAME && widths[i] > NAME_WIDTH_MAX)
+		if (is_name(rows->columns[i].kind) && widths[i] > NAME_WIDTH_MAX)
 			widths[i] = NAME_WIDTH_MAX;
 	}
 	put_line(rows, NULL, widths);

@@ -9,6 +9,7 @@
 enum ada_cell_kind {
 	ADA_CELL_TEXT,
 	ADA_CELL_NAME,	   /* text that may be long: in a text table behind the other columns */
+	ADA_CELL_FUNCTION, /* a function's name: likewise, and short (ada_name_short) where it is long, unless `full_names` */
 	ADA_CELL_NUMBER,   /* as it is in every format */
 	ADA_CELL_WRITTEN,  /* a number that is written in `text`: signed, or with decimals */
 	ADA_CELL_COUNT,	   /* in text "12.3 M" */
@@ -33,6 +34,7 @@ struct ada_rows {
 	enum ada_format format;
 	const struct ada_column *columns;
 	size_t column_count, row_count;
+	bool full_names;	 /* set behind ada_rows_open */
 	ADA_ARRAY(char *) texts; /* of the text table, which needs all rows for its widths */
 };
 

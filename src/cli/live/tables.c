@@ -10,7 +10,7 @@ enum function_field { FUNCTION, MODULE, RATE, TREND, TOTAL, SELF, P99, MAX, FUNC
 enum thread_field { PROCESS, THREAD, NAME, EVENTS, INSIDE, SINCE, AGO, KIND, BY, THREAD_FIELDS };
 
 static const struct ada_column function_columns[FUNCTION_FIELDS] = {
-	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_NAME },
+	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_FUNCTION },
 	[MODULE] = { "module", "MODULE", ADA_CELL_NAME },
 	[RATE] = { "calls_per_second", "CALLS/S", ADA_CELL_COUNT },
 	[TREND] = { "trend", "TREND", ADA_CELL_TEXT },
@@ -20,10 +20,14 @@ static const struct ada_column function_columns[FUNCTION_FIELDS] = {
 	[MAX] = { "max_ns", "MAX", ADA_CELL_DURATION },
 };
 static const struct ada_column thread_columns[THREAD_FIELDS] = {
-	[PROCESS] = { "process", "PROCESS", ADA_CELL_TEXT }, [THREAD] = { "thread", "THREAD", ADA_CELL_NUMBER },
-	[NAME] = { "name", "NAME", ADA_CELL_TEXT },	     [EVENTS] = { "events_per_second", "EVENTS/S", ADA_CELL_COUNT },
-	[INSIDE] = { "function", "IS IN", ADA_CELL_NAME },   [SINCE] = { "since_ns", "FOR", ADA_CELL_DURATION },
-	[AGO] = { "ago_ns", "SEEN AGO", ADA_CELL_DURATION }, [KIND] = { "waits_for", "WAITS FOR", ADA_CELL_TEXT },
+	[PROCESS] = { "process", "PROCESS", ADA_CELL_TEXT },
+	[THREAD] = { "thread", "THREAD", ADA_CELL_NUMBER },
+	[NAME] = { "name", "NAME", ADA_CELL_TEXT },
+	[EVENTS] = { "events_per_second", "EVENTS/S", ADA_CELL_COUNT },
+	[INSIDE] = { "function", "IS IN", ADA_CELL_FUNCTION },
+	[SINCE] = { "since_ns", "FOR", ADA_CELL_DURATION },
+	[AGO] = { "ago_ns", "SEEN AGO", ADA_CELL_DURATION },
+	[KIND] = { "waits_for", "WAITS FOR", ADA_CELL_TEXT },
 	[BY] = { "blocked_by", "OF THREAD", ADA_CELL_TEXT },
 };
 

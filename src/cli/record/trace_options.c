@@ -127,6 +127,9 @@ static int choose(const char *option, const char *text, const char *const *choic
 		}
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", choices[i]);
 	}
+	if (*text == '-') /* the next option was taken for it */
+		return ada_error_set(error, EINVAL, "--%s takes a value, one of %s: write it like --%s=%s", option, list, option,
+				     choices[0]);
 	return ada_error_set(error, EINVAL, "--%s=%s: must be one of %s", option, text, list);
 }
 

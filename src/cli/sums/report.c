@@ -72,6 +72,7 @@ static int put_rows(struct ada_report_row *const *rows, size_t count, const stru
 	int result = 0;
 
 	ada_rows_open(&table, output, format, "rows", chosen, choose_columns(chosen, stats, options));
+	table.full_names = options->full_names;
 	for (size_t i = 0; i < count && !result; i++) {
 		const struct ada_function_stats *function = rows[i]->function;
 		struct ada_cell *cell = &rows[i]->cells[ADA_REPORT_FIELDS];
@@ -125,6 +126,7 @@ static int put_diff(struct ada_stats *now, struct ada_stats *before, const struc
 				       .functions = &options->functions,
 				       .limit = options->limit,
 				       .source = options->source,
+				       .full_names = options->full_names,
 				       .muted = now->muted || before->muted };
 	struct ada_diff diff;
 	int result = ada_diff_stats(&diff, now, before);

@@ -9,9 +9,9 @@
 enum field { FUNCTION, MODULE, EVENTS, SHARE, COST, LEAVES, FIELDS };
 
 static const struct ada_column columns[FIELDS] = {
-	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_NAME }, [MODULE] = { "module", "MODULE", ADA_CELL_NAME },
-	[EVENTS] = { "events", "EVENTS", ADA_CELL_NUMBER },	[SHARE] = { "share", "SHARE", ADA_CELL_WRITTEN },
-	[COST] = { "cost_ns", "COST", ADA_CELL_DURATION },	[LEAVES] = { "leaf_share", "LEAF", ADA_CELL_WRITTEN },
+	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_FUNCTION }, [MODULE] = { "module", "MODULE", ADA_CELL_NAME },
+	[EVENTS] = { "events", "EVENTS", ADA_CELL_NUMBER },	    [SHARE] = { "share", "SHARE", ADA_CELL_WRITTEN },
+	[COST] = { "cost_ns", "COST", ADA_CELL_DURATION },	    [LEAVES] = { "leaf_share", "LEAF", ADA_CELL_WRITTEN },
 };
 
 /* One function of one module, in whichever processes. */
@@ -98,6 +98,7 @@ static int put_rows(const struct cost *cost, const struct ada_options *options, 
 	int status = 0;
 
 	ada_rows_open(&table, output, options->format, "rows", columns, FIELDS);
+	table.full_names = options->full_names;
 	for (size_t i = 0; i < cost->rows.count && shown < options->limit && !status; i++) {
 		struct row *row = &cost->rows.items[i];
 		char name[ADA_NAME_BUFFER], share[ADA_UNITS_TEXT], leaves[ADA_UNITS_TEXT];

@@ -26,7 +26,7 @@ enum field {
 		       [NUMBERS + 3 * (side) + 2] = { name "_change" unit, heading_change, ADA_CELL_WRITTEN }
 
 static const struct ada_column columns[NARROW] = {
-	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_NAME },
+	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_FUNCTION },
 	[MODULE] = { "module", "MODULE", ADA_CELL_NAME },
 	[STATUS] = { "status", "STATUS", ADA_CELL_TEXT },
 	SIDE_COLUMNS(ADA_SIDE_CALLS, "calls", "", "CALLS", "BEFORE", NULL, ADA_CELL_NUMBER),
@@ -213,6 +213,7 @@ static int put_rows(struct row *const *rows, size_t count, const struct ada_repo
 	int result = 0;
 
 	ada_rows_open(&table, output, how->format, "rows", chosen, choose_columns(chosen, how));
+	table.full_names = how->full_names;
 	for (size_t i = 0; i < count && !result; i++)
 		if (put[is_compared(rows[i])]++ < how->limit)
 			result = put_row(&table, rows[i], how);

@@ -11,7 +11,7 @@ struct ada_report_diff {
 	const char *sort;			  /* function, module, or by the change in calls, total, self, mean, p50, p99 */
 	const struct ada_pattern_list *functions; /* only these; empty: all */
 	uint64_t limit;				  /* rows of functions that are compared, and as many of those that aren't */
-	bool source;
+	bool source, full_names;
 	bool muted; /* in one of the two functions were left out for some of the time: these aren't compared, and stand behind the others */
 };
 

@@ -4,11 +4,16 @@
 #include <string.h>
 
 const struct ada_column ada_report_columns[ADA_REPORT_FIELDS] = {
-	[ADA_REPORT_FUNCTION] = { "function", "FUNCTION", ADA_CELL_NAME }, [ADA_REPORT_MODULE] = { "module", "MODULE", ADA_CELL_NAME },
-	[ADA_REPORT_CALLS] = { "calls", "CALLS", ADA_CELL_NUMBER },	   [ADA_REPORT_TOTAL] = { "total_ns", "TOTAL", ADA_CELL_DURATION },
-	[ADA_REPORT_SELF] = { "self_ns", "SELF", ADA_CELL_DURATION },	   [ADA_REPORT_MIN] = { "min_ns", "MIN", ADA_CELL_DURATION },
-	[ADA_REPORT_MEAN] = { "mean_ns", "MEAN", ADA_CELL_DURATION },	   [ADA_REPORT_P50] = { "p50_ns", "P50", ADA_CELL_DURATION },
-	[ADA_REPORT_P90] = { "p90_ns", "P90", ADA_CELL_DURATION },	   [ADA_REPORT_P99] = { "p99_ns", "P99", ADA_CELL_DURATION },
+	[ADA_REPORT_FUNCTION] = { "function", "FUNCTION", ADA_CELL_FUNCTION },
+	[ADA_REPORT_MODULE] = { "module", "MODULE", ADA_CELL_NAME },
+	[ADA_REPORT_CALLS] = { "calls", "CALLS", ADA_CELL_NUMBER },
+	[ADA_REPORT_TOTAL] = { "total_ns", "TOTAL", ADA_CELL_DURATION },
+	[ADA_REPORT_SELF] = { "self_ns", "SELF", ADA_CELL_DURATION },
+	[ADA_REPORT_MIN] = { "min_ns", "MIN", ADA_CELL_DURATION },
+	[ADA_REPORT_MEAN] = { "mean_ns", "MEAN", ADA_CELL_DURATION },
+	[ADA_REPORT_P50] = { "p50_ns", "P50", ADA_CELL_DURATION },
+	[ADA_REPORT_P90] = { "p90_ns", "P90", ADA_CELL_DURATION },
+	[ADA_REPORT_P99] = { "p99_ns", "P99", ADA_CELL_DURATION },
 	[ADA_REPORT_MAX] = { "max_ns", "MAX", ADA_CELL_DURATION },
 };
 
@@ -42,7 +47,7 @@ static int compare_report_rows(const void *left, const void *right, void *contex
 	enum ada_report_field field = *(const enum ada_report_field *)context;
 	int result = 0;
 
-	if (ada_report_columns[field].kind == ADA_CELL_NAME)
+	if (field == ADA_REPORT_FUNCTION || field == ADA_REPORT_MODULE)
 		result = strcmp(a->cells[field].text, b->cells[field].text);
 	else if (a->cells[field].number != b->cells[field].number)
 		return a->cells[field].number > b->cells[field].number ? -1 : 1;

@@ -181,7 +181,10 @@ int ada_session_open(struct ada_session **opened, const char *path, struct ada_e
 	int result;
 
 	if (stat(given, &status) && errno == ENOENT)
-		return path ? ada_error_set(error, ENOENT, "%s: no such session directory", given) :
+		return path ? ada_error_set(error, ENOENT,
+					    "%s: no such session directory: without a name it is ./" LATEST
+					    ", and `ada trace PROGRAM` records one",
+					    given) :
 			      ada_error_set(error, ENOENT,
 					    "no session in ./" LATEST ": name a session directory, or record one"
 					    " with `ada trace PROGRAM`");
