@@ -82,6 +82,15 @@ struct ada_nearest *ada_parse_nearest(struct ada_span span)
 	return ada_nearest_open(wanted);
 }
 
+/* NULL: there is no such, or it is a percentile. */
+static const struct kind *kind_named(struct ada_span word)
+{
+	for (size_t i = 0; i < KINDS; i++)
+		if (ada_span_is(word, kinds[i].name))
+			return &kinds[i];
+	return NULL;
+}
+
 /* As windows name it: "symbol:hold". */
 static bool is_shown_form(struct ada_span word, struct ada_span *kind)
 {
@@ -90,10 +99,7 @@ static bool is_shown_form(struct ada_span word, struct ada_span *kind)
 	if (!colon || colon + 1 == word.end)
 		return false;
 	*kind = (struct ada_span){ word.at, colon };
-	for (size_t i = 0; i < KINDS; i++)
-		if (ada_span_is(*kind, kinds[i].name))
-			return true;
-	return false;
+	return kind_named(*kind);
 }
 
 static int unknown_kind(const struct ada_parser *parser, struct ada_span word, bool alone)
@@ -132,11 +138,9 @@ static int read_kind(const struct ada_parser *parser, const char **at, const str
 	*at = word.end + strspn(word.end, " ");
 	if (word.at == word.end)
 		return ada_parse_fail(parser, word.at, "a kind is missing: write a rule like symbol=malloc");
-	for (size_t i = 0; i < KINDS; i++)
-		if (ada_span_is(word, kinds[i].name)) {
-			*kind = &kinds[i];
-			return 0;
-		}
+	*kind = kind_named(word);
+	if (*kind)
+		return 0;
 	*kind = &percentile;
 	if (*word.at == 'p' && isdigit((unsigned char)word.at[1]) && strspn(word.at + 1, "0123456789.") == (size_t)(word.end - word.at - 1))
 		return ada_parse_percentile(parser, (struct ada_span){ word.at + 1, word.end }, &parser->trigger->percentile);

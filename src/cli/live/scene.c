@@ -31,7 +31,7 @@ static int choose_span(struct ada_scene *scene, const struct ada_scene_how *how,
 
 	if (result)
 		return result;
-	scene->end_ns = ada_scene_last_ns(scene->session);
+	scene->end_ns = scene->last_ns = ada_scene_last_ns(scene->session);
 	if (how->at_ns && how->at_ns < scene->end_ns)
 		scene->end_ns = how->at_ns;
 	scene->from_ns = scene->end_ns > how->span_ns ? scene->end_ns - how->span_ns : 0;
@@ -67,7 +67,7 @@ static uint64_t known_until(const struct ada_scene *scene, const struct ada_thre
 	const struct ada_event *last = atf_thread_get(thread->events, thread->count - 1);
 	uint64_t last_ns = last ? last->timestamp_ns : 0;
 
-	if (thread->process->finalized || last_ns >= scene->end_ns || last_ns + ADA_SCENE_LATE_NS < ada_scene_last_ns(scene->session))
+	if (thread->process->finalized || last_ns >= scene->end_ns || last_ns + ADA_SCENE_LATE_NS < scene->last_ns)
 		return scene->end_ns;
 	return last_ns;
 }

@@ -31,6 +31,7 @@ struct ada_scene {
 	struct ada_session *session; /* the caller's; it stays open */
 	struct ada_selection selection;
 	uint64_t from_ns, end_ns;
+	uint64_t last_ns; /* the session's last moment: end_ns, or behind it */
 	struct ada_stats stats;
 	uint64_t stats_cpu_ns;			    /* what counting took */
 	ADA_ARRAY(struct ada_scene_thread) threads; /* that had events in the span or are inside a call; by process and number */

@@ -1,5 +1,6 @@
-/* Which path a descriptor was opened as, or which address it was connected to. The last event before the wait that made the descriptor, closed it or replaced it says so, where that
- * is an open whose path was captured (ada trace --capture), or a connect whose address was. Nobody captures whom an accept is of. Where one of them has no detail, or events are missing, nobody knows. */
+/* Which path a descriptor was opened as, or which address it was connected to. The last event before the wait that made the descriptor,
+ * closed it or replaced it says so, where that is an open whose path was captured (ada trace --capture), or a connect whose address was. Nobody
+ * captures whom an accept is of. Where one of them has no detail, or events are missing, nobody knows. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
