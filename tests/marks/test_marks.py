@@ -53,7 +53,9 @@ def manifest(ada, tmp_path_factory):
     session = check_recording(ada, place / "out")
     (manifest,) = session.manifests().values()
     manifest["events"] = {n: list(session.events(t)) for n, t in enumerate(session.threads())}
-    paced = Process(session.processes()[0]).ids("paced")
+    process = Process(session.processes()[0])
+    manifest["detail_lane"]["windows"] = process.windows        # whose marks are numbered through: where a disk was slow a thread has two segments
+    paced = process.ids("paced")
     manifest["slow"] = sum(ns > 20000000 for events in manifest["events"].values() for ns, _ in durations(events, paced))
     return manifest
 

@@ -1,8 +1,10 @@
 /* Opening sessions whole, in part and in ruins; and selecting threads and times. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 #include "fixture.h"
 
@@ -86,6 +88,26 @@ static void test_without_json(void **state)
 	assert_int_equal(fixture->session->start_ns, SYNTH_START_NS); /* the first event's */
 	assert_int_equal(fixture->session->problems.count, 1);
 	assert_string_equal(fixture->session->problems.items[0], "pid_3: manifest.json is missing");
+}
+
+/* While a session is recorded, a process that has just begun has no manifest yet: nothing is wrong with it. */
+static void test_just_begun(void **state)
+{
+	struct fixture *fixture = *state;
+	int held;
+
+	make_two(fixture);
+	synth_close(fixture->synth, true);
+	fixture->synth = NULL;
+	remove_file(fixture, "/pid_3/manifest.json");
+	held = open(fixture->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(held >= 0 && !flock(held, LOCK_EX | LOCK_NB));
+	expect_open(fixture, "", 0);
+	assert_int_equal(fixture->session->processes.count, 2);
+	assert_int_equal(fixture->session->problems.count, 0);
+	close(held);
+	expect_open(fixture, "", 0);
+	assert_int_equal(fixture->session->problems.count, 1);
 }
 
 /* A manifest whose threads stand in another order, twice, or without number. */
@@ -182,8 +204,13 @@ static void test_directory_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(test_whole),	FIXTURE_TEST(test_without_json), FIXTURE_TEST(test_numbers_of_threads),
-		FIXTURE_TEST(test_one_process), FIXTURE_TEST(test_select),	 cmocka_unit_test(test_directory_numbers),
+		FIXTURE_TEST(test_whole),
+		FIXTURE_TEST(test_without_json),
+		FIXTURE_TEST(test_just_begun),
+		FIXTURE_TEST(test_numbers_of_threads),
+		FIXTURE_TEST(test_one_process),
+		FIXTURE_TEST(test_select),
+		cmocka_unit_test(test_directory_numbers),
 	};
 
 	return cmocka_run_group_tests_name("session", tests, NULL, NULL);

@@ -2,7 +2,8 @@
  * that nobody reads. Once a session, before the program's first constructor: there is one thread, no signal comes, no event is on its way.
  * Two prices: of a call and its return by the hook that most functions have, and of the OBJECT event (abi/object.h) that some have between.
  *
- * The shortest of ROUNDS rounds counts: who was interrupted took longer. While it is measured the process has no segment as far as slow paths
+ * The shortest of TURNS times ROUNDS rounds counts: who was interrupted took longer. What is compared is measured in turns, for a neighbour
+ * may slow all rounds of a turn. While it is measured the process has no segment as far as slow paths
  * know, so that whatever isn't plain (a debugger's steps) records nothing; such a round has too few events, and doesn't count.
  */
 #include "abi/plan.h"
@@ -12,7 +13,8 @@
 #include "agent/life/life.h"
 
 #define PAIRS 16u /* a round */
-#define ROUNDS 12u
+#define ROUNDS 4u
+#define TURNS 4u
 #define FREE_AT_ENTRY (1u << ADA_REGISTER_RAX | 1u << ADA_REGISTER_FLAGS)
 #define FREE_AT_EXIT (1u << ADA_REGISTER_FLAGS)
 #define MODULE 0xfffu	  /* of the scratch function's id, as records of detail have room for: no such module has so many symbols */
@@ -99,27 +101,34 @@ static uint32_t price_of(uint64_t ticks, uint64_t plain, uint32_t events)
 	return ticks > plain ? (uint32_t)((ticks - plain) * ADA_PRICE_UNIT / events) : 0;
 }
 
+static void keep_least(uint64_t *least, uint64_t ticks)
+{
+	if (ticks && (!*least || ticks < *least))
+		*least = ticks;
+}
+
 static void hooks_measure(struct ada_shm *shm, struct scratch *scratch, const uint64_t entries[2])
 {
 	const struct ada_lean lean = ada_lean;
 	const uint64_t *policy = ada_setup.policy;
 	struct ada_thread *self = ada_self;
-	uint64_t plain, pair, object = 0;
+	uint64_t plain = 0, pair = 0, object = 0;
 
-	plain = ticks_of(scratch, (uint64_t)scratch_function, 0);
 	ada_core->shm = NULL;
 	ada_self = &scratch->thread;
 	ada_lean = (struct ada_lean){ scratch->thread.index,  scratch->thread.shadow,	 scratch->thread.shadow_end,
 				      scratch->thread.detail, scratch->thread.stack_low, scratch->thread.stack_high };
 	ada_setup.policy = &scratch->policy;
-	pair = ticks_of(scratch, entries[0], 2 * PAIRS);
-	if (pair)
-		object = ticks_of(scratch, entries[1], 3 * PAIRS);
+	for (uint32_t i = 0; i < TURNS; i++) {
+		keep_least(&pair, ticks_of(scratch, entries[0], 2 * PAIRS));
+		keep_least(&object, ticks_of(scratch, entries[1], 3 * PAIRS));
+		keep_least(&plain, ticks_of(scratch, (uint64_t)scratch_function, 0));
+	}
 	ada_setup.policy = policy;
 	ada_lean = lean;
 	ada_self = self;
 	ada_core->shm = shm;
-	shm->price_object = object ? price_of(object, pair, PAIRS) : 0;
+	shm->price_object = pair && object ? price_of(object, pair, PAIRS) : 0;
 	__atomic_store_n(&shm->price_event, pair ? price_of(pair, plain, 2 * PAIRS) : 0, __ATOMIC_RELEASE);
 }
 

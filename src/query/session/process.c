@@ -2,12 +2,14 @@
 #include "query/session/process.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -368,16 +370,29 @@ static int add_threads(struct ada_process *process, const struct numbers *found,
 
 /* --- processes -------------------------------------------------------------------------------------------------------- */
 
-/* The manifest's text, which the caller frees; NULL, and a problem: it can't be read. */
+/* Its recorder holds the session's directory as long as it lives (atf/session/anchor.h). */
+static bool is_held(const char *directory)
+{
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return held;
+}
+
+/* The manifest's text, which the caller frees; NULL: there is none yet, or, and this is a problem, it can't be read. */
 static char *read_manifest(struct ada_process *process, const char *path)
 {
 	struct ada_error error = {};
 	size_t length;
 	char *text = NULL;
 
-	if (access(path, F_OK))
-		ada_session_problem(process->session, "%s: manifest.json is missing", process->directory);
-	else if (ada_file_read_regular(path, &text, &length, &error))
+	if (access(path, F_OK)) {
+		/* A process that has just begun has a directory first, then a manifest. */
+		if (!is_held(process->session->path))
+			ada_session_problem(process->session, "%s: manifest.json is missing", process->directory);
+	} else if (ada_file_read_regular(path, &text, &length, &error))
 		ada_session_problem(process->session, "%s", error.text);
 	return text;
 }
