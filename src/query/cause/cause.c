@@ -61,8 +61,6 @@ static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *l
 	return path_at(&link->culprit_path, link->culprit, link->culprit_first);
 }
 
-/* Who had locked the stream for most of that time kept the thread from it. The lock that functions of libc take themselves nobody sees: then
- * it was input or output, as far as is known. */
 static int find_stream_holder(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
 {
 	struct ada_question question = question_of(link);
@@ -71,9 +69,8 @@ static int find_stream_holder(struct ada_cause_reader *reader, struct ada_cause_
 
 	if (!ada_cause_object(link->thread, link->wait_position, does, 0, &question.object))
 		return 0;
-	question.by_detail = false;
-	result = ada_cause_holds(reader, &question, &holds);
-	if (result || !holds.longest.thread || holds.longest.overlap_ns * 2 < link->wait_end_ns - link->wait_start_ns)
+	result = ada_cause_stream_holds(reader, &question, &holds);
+	if (result || !holds.longest.thread)
 		return result;
 	link->kind = ADA_CAUSE_LOCK;
 	link->stream = link->has_object = true;

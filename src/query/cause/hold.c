@@ -152,3 +152,14 @@ int ada_cause_holds(struct ada_cause_reader *reader, const struct ada_question *
 	free(all);
 	return 0;
 }
+
+int ada_cause_stream_holds(struct ada_cause_reader *reader, struct ada_question *question, struct ada_holds *holds)
+{
+	int result;
+
+	question->by_detail = false;
+	result = ada_cause_holds(reader, question, holds);
+	if (result || !holds->longest.thread || holds->longest.overlap_ns * 2 < question->to_ns - question->from_ns)
+		*holds = (struct ada_holds){};
+	return result;
+}

@@ -12,8 +12,8 @@ struct finding {
 	int result;
 };
 
-/* Whether another thread ran the initialiser meanwhile: else this one did, or nobody knows. */
-static bool waits_for_initialiser(struct finding *finding, const struct ada_call *call, struct ada_wait *wait)
+/* Whether another thread ran the initialiser, or had locked the stream, meanwhile: else the time was this one's own or nobody knows. */
+static bool waits_for_holder(struct finding *finding, const struct ada_call *call, struct ada_wait *wait)
 {
 	struct ada_question question = { .thread = finding->thread,
 					 .object = wait->object,
@@ -24,7 +24,9 @@ static bool waits_for_initialiser(struct finding *finding, const struct ada_call
 
 	if (!wait->has_object)
 		return false;
-	finding->result = ada_cause_initialiser(finding->reader, &question, &holds);
+	finding->reader->budget = ADA_CAUSE_BUDGET;
+	finding->result = wait->does == ADA_DOES_ONCE ? ada_cause_initialiser(finding->reader, &question, &holds) :
+							ada_cause_stream_holds(finding->reader, &question, &holds);
 	if (holds.longest.thread && !question.open && holds.longest.last != UINT64_MAX) {
 		wait->ended_by = holds.longest.thread;
 		wait->ended_by_position = holds.longest.last;
@@ -43,13 +45,17 @@ static void on_ended(void *context, const struct ada_call *call)
 	if (call->outcome == ADA_OUTCOME_UNKNOWN || kind == ADA_CAUSE_UNKNOWN || does == ADA_DOES_ALLOCATE ||
 	    call->end_ns - call->start_ns < ADA_WAIT_MIN_NS)
 		return;
+	wait.has_object = ada_cause_object(finding->thread, call->position, does, 0, &wait.object);
 	/* Of a system call in C nothing else says that it waited. */
-	/* The lock of a stream is one only where somebody held it: the time was input's or output's, as far as one call tells. */
-	wait.has_object = !ada_does_to_stream(does) && ada_cause_object(finding->thread, call->position, does, 0, &wait.object);
 	if (does == ADA_DOES_FUTEX && !wait.has_object)
 		return;
-	if (does == ADA_DOES_ONCE && !waits_for_initialiser(finding, call, &wait))
+	if (does == ADA_DOES_ONCE && !waits_for_holder(finding, call, &wait))
 		return;
+	/* The lock of a stream is one only where somebody held it. */
+	if (ada_does_to_stream(does)) {
+		wait.has_object = waits_for_holder(finding, call, &wait);
+		wait.kind = wait.has_object ? ADA_CAUSE_LOCK : kind;
+	}
 	wait.position = call->position;
 	wait.end_position = call->end_position;
 	wait.start_ns = call->start_ns;
