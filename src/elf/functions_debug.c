@@ -127,29 +127,13 @@ const struct ada_elf *ada_debug_elf(const struct ada_debug *debug)
 
 /* --- a function ------------------------------------------------------------------------------------------------------------ */
 
-/* Not dwarf_decl_file: it ends the program where the table of files can't be read. */
-static const char *declared_in(Dwarf_Die *die)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word number;
-	Dwarf_Files *files;
-	Dwarf_Die unit;
-	size_t count;
-
-	if (dwarf_formudata(dwarf_attr_integrate(die, DW_AT_decl_file, &attribute), &number) ||
-	    !dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) || dwarf_getsrcfiles(&unit, &files, &count) ||
-	    number >= count)
-		return NULL;
-	return dwarf_filesrc(files, number, NULL, NULL);
-}
-
 static void read_line(const struct ada_debug_unit *unit, Dwarf_Die *die, uint64_t address, struct ada_debug_function *function)
 {
 	Dwarf_Die top = unit->lines;
 	Dwarf_Line *line;
 	int number = 0;
 
-	function->file = declared_in(die);
+	function->file = ada_debug_file(die, DW_AT_decl_file);
 	if (function->file && dwarf_decl_line(die, &number) == 0 && number > 0) {
 		function->line = (uint32_t)number;
 		return;
@@ -338,24 +322,10 @@ const struct ada_debug_function *ada_debug_function(struct ada_debug *debug, uin
 	return function;
 }
 
-bool ada_debug_line(struct ada_debug *debug, uint64_t address, const char **file, uint32_t *line)
+bool ada_debug_line(struct ada_debug *debug, uint64_t function, uint64_t bytes, uint64_t address, struct ada_debug_line *line)
 {
-	const struct ada_debug_unit *unit;
-	Dwarf_Line *found;
-	Dwarf_Die top;
-	int number = 0;
-
 	make_index(debug);
-	unit = debug->dwarf ? ada_debug_index_unit(&debug->index, address) : NULL;
-	if (!unit)
-		return false;
-	top = unit->lines;
-	found = dwarf_getsrc_die(&top, address);
-	*file = found ? dwarf_linesrc(found, NULL, NULL) : NULL;
-	if (!*file || dwarf_lineno(found, &number) || number <= 0)
-		return false;
-	*line = (uint32_t)number;
-	return true;
+	return debug->dwarf && ada_debug_index_line(&debug->index, function, bytes, address, line);
 }
 
 static void free_function(struct ada_debug_function *function)

@@ -83,6 +83,14 @@ struct ada_debug_function {
 	struct ada_debug_where result_where;
 };
 
+struct ada_debug_line { /* texts are the file's */
+	const char *file;
+	uint32_t line;
+	const char *inlined; /* NULL: nothing is inlined there; else the innermost function that is */
+	const char *inlined_file;
+	uint32_t inlined_line;
+};
+
 /* The debug information of one ELF file, in it or in the separate file of its build-id. Not for several threads at once. */
 struct ada_debug;
 /* NULL: there is no such file, or another one than was recorded (build_id, hexadecimal, "" for not known). A file without debug
@@ -91,8 +99,9 @@ struct ada_debug *ada_debug_open(const char *path, const char *build_id);
 /* The function whose code begins at `address` (the file's own); NULL: nothing is known. The answer is kept until close. `mangled` tells
  * what optimisation made of the function, as in f.isra.0; NULL: not known. */
 const struct ada_debug_function *ada_debug_function(struct ada_debug *debug, uint64_t address, const char *mangled);
-/* The line of the code at `address`, wherever in a function that is. False: not known. *file stays the file's. */
-bool ada_debug_line(struct ada_debug *debug, uint64_t address, const char **file, uint32_t *line);
+/* Which line of the function, whose symbol is at `function` and has `bytes`, the code at `address` belongs to, also in a piece of it that
+ * the symbol doesn't cover. False: not known, or not its code. */
+bool ada_debug_line(struct ada_debug *debug, uint64_t function, uint64_t bytes, uint64_t address, struct ada_debug_line *line);
 /* The file itself: the recorded one's bytes. */
 const struct ada_elf *ada_debug_elf(const struct ada_debug *debug);
 void ada_debug_close(struct ada_debug *debug);

@@ -45,6 +45,12 @@ const struct ada_debug_entry *ada_debug_index_find(struct ada_debug_index *index
 const struct ada_debug_unit *ada_debug_index_unit(const struct ada_debug_index *index, uint64_t address);
 void ada_debug_index_free(struct ada_debug_index *index);
 
+/* --- functions_debug_line.c ----------------------------------------------------------------------------------------------- */
+
+const char *ada_debug_file(Dwarf_Die *die, unsigned name); /* that an attribute of the entry gives, DW_AT_decl_file; NULL: not known */
+/* As ada_debug_line. */
+bool ada_debug_index_line(struct ada_debug_index *index, uint64_t function, uint64_t bytes, uint64_t address, struct ada_debug_line *line);
+
 /* --- functions_debug_type.c ----------------------------------------------------------------------------------------------- */
 
 bool ada_debug_follow(Dwarf_Die *die, unsigned attribute, Dwarf_Die *to); /* `to` may be `die` */

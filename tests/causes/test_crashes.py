@@ -207,3 +207,24 @@ def test_a_crash_without_a_window_is_told_alike(ada, programs, tmp_path):
     assert cause["crash"]["kind"] == "overflow" and cause["crash"]["depth"] > 10000 and cause["crash"]["stack_bytes"] is None
     assert re.search(r"walk used up the stack of thread 0: it was in itself [\d,]+ times, when SIGSEGV ended the process\.", cause["text"])
     assert not [r for r in rows if r["kind"] == "headline"]
+
+
+@pytest.mark.parametrize("level", "02")
+@pytest.mark.parametrize("path", [["fail", "__cxa_throw"], ["give_up", "abort"], ["trap"], ["check", "__cxa_throw"], ["through", "check", "__cxa_throw"]],
+                         ids=lambda path: path[0])
+def test_each_open_call_has_the_line_that_a_debugger_shows(ada, tmp_path, path, level):
+    """The last call of a function that never returns; code that is kept apart from its function; a call within inlined code."""
+    source = (HERE / "ended.cc").read_text().splitlines()
+    lines = {line.split("// MARK ")[1]: i for i, line in enumerate(source, 1) if "// MARK " in line}
+    subprocess.run(["c++", "-g", f"-O{level}", "-fno-optimize-sibling-calls", "-o", tmp_path / "ended", HERE / "ended.cc"], check=True)
+    assert ada.trace(tmp_path / "session", [tmp_path / "ended", path[0][0] if path[0] != "through" else "i"]).status != 0
+    rows = told(ada, Session(tmp_path / "session").path)
+    frames = next(r for r in rows if r["kind"] == "crash-frames")["text"]
+    called = next(r for r in rows if r["kind"] == "open-frames")["text"]
+    for name, key in [("main", f"main-{path[0]}"), (path[0], path[0]), ("check", "check")]:
+        if name in ("main", *path):
+            assert re.search(rf"#\d {name}\([^;]*?\) at ended\.cc:{lines[key]}\b", frames), (name, frames)
+            assert f"{name} (ended.cc:{lines[key]})" in called
+    assert len(re.findall("#", frames)) == len(path) + 1
+    inlined = f", in inlined ask (ended.cc:{lines['ask']})"
+    assert (inlined in frames) == (path[0] == "through"), frames

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include "atf/session/thread.h"
 #include "query/calls/floors.h"
+#include "query/session/source.h"
+#include "query/session/windows.h"
 
 #define BLOCK_EVENTS ADA_FLOOR_EVENTS  /* 2 MiB: mapped at a time */
 #define NEAR_EVENTS (4 * BLOCK_EVENTS) /* what lies further back has blocks read by all CPUs, and passed over */
@@ -99,6 +101,15 @@ int ada_stack_seed(const struct ada_stack *stack, struct ada_calls *calls)
 void ada_stack_close(struct ada_stack *stack)
 {
 	ada_array_free(&stack->frames);
+}
+
+bool ada_stack_line(const struct ada_stack *stack, const struct ada_thread *thread, size_t frame, struct ada_debug_line *line)
+{
+	struct atf_detail record;
+
+	/* Behind the call: where that never returns another function may begin. */
+	return frame + 1 < stack->frames.count && !ada_thread_detail(thread, stack->frames.items[frame + 1].position, &record) &&
+	       ada_process_line(thread->process, stack->frames.items[frame].function_id, record.lr - 1, line);
 }
 
 /* --- backwards ---------------------------------------------------------------------------------------------------------- */

@@ -32,6 +32,9 @@ void ada_stack_leave(struct ada_stack *stack, uint32_t depth);
 /* Tells `calls`, which has no open call yet, that these are open. The receiver hears of each. 0 or -ENOMEM. */
 int ada_stack_seed(const struct ada_stack *stack, struct ada_calls *calls);
 void ada_stack_close(struct ada_stack *stack);
+/* The line of the frame's code that called the next frame, by that call's detail. False: not known; nor is it of the innermost frame. */
+struct ada_debug_line;
+bool ada_stack_line(const struct ada_stack *stack, const struct ada_thread *thread, size_t frame, struct ada_debug_line *line);
 
 /* The same from the innermost call outwards, read back only as far as anyone asks. */
 struct ada_lookback {

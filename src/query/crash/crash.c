@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include "elf/functions_debug.h"
 #include "query/session/source.h"
 #include "query/session/windows.h"
 
@@ -107,20 +108,9 @@ void ada_crash_free(struct ada_crash_cause *cause)
 	*cause = (struct ada_crash_cause){};
 }
 
-/* --- lines ---------------------------------------------------------------------------------------------------------------- */
-
-/* Of the call that the frame made last: behind it the frame's code goes on. 0: not known. */
-static uint64_t return_address(const struct ada_crash_cause *cause, size_t frame)
+bool ada_crash_line(const struct ada_crash_cause *cause, size_t frame, struct ada_debug_line *line)
 {
-	struct atf_detail record;
-
-	return ada_thread_detail(cause->thread, cause->path.frames.items[frame].position, &record) ? 0 : record.lr;
-}
-
-bool ada_crash_line(const struct ada_crash_cause *cause, size_t frame, const char **file, uint32_t *line)
-{
-	uint64_t address = frame + 1 == cause->path.frames.count ? ada_crash_number(cause, "rip") : return_address(cause, frame + 1) - 1;
-
-	return address && address != UINT64_MAX &&
-	       ada_process_line(cause->process, cause->path.frames.items[frame].function_id, address, file, line);
+	if (frame + 1 < cause->path.frames.count)
+		return ada_stack_line(&cause->path, cause->thread, frame, line);
+	return ada_process_line(cause->process, cause->path.frames.items[frame].function_id, ada_crash_number(cause, "rip"), line);
 }

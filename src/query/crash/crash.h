@@ -57,5 +57,6 @@ void ada_crash_free(struct ada_crash_cause *cause);
 /* What --format=json has of it; malloc'ed, NULL: no memory. */
 char *ada_crash_json(const struct ada_crash_cause *cause);
 /* Where the code of the frame stood at the crash: its line, by the debug information. False: not known. */
-bool ada_crash_line(const struct ada_crash_cause *cause, size_t frame, const char **file, uint32_t *line);
+struct ada_debug_line;
+bool ada_crash_line(const struct ada_crash_cause *cause, size_t frame, struct ada_debug_line *line);
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
+#include "elf/functions_debug.h"
 #include "query/calls/calls.h"
 #include "query/narrate/parts.h"
 #include "query/session/mutes.h"
@@ -115,17 +116,22 @@ static void tell_place(struct ada_story *story, const struct ada_process *proces
 		ada_narrate_cite(story, thread, end - 1, end - 1);
 }
 
-static void tell_frames(struct ada_story *story, const struct ada_thread *thread, uint64_t end)
+static void tell_frames(struct ada_story *story, const struct ada_crash_cause *cause)
 {
+	const struct ada_thread *thread = cause->thread;
+	uint64_t end = cause->end;
+	struct ada_debug_line last;
 	struct ada_telling telling;
 	struct ada_stack stack;
+	bool known;
 
 	if (ada_narrate_stack(story, &stack, thread, end))
 		return;
 	if (stack.frames.count && ada_telling_open(story, &telling)) {
 		fprintf(telling.stream, "%zu call%s open on thread %u: ", stack.frames.count, stack.frames.count == 1 ? " was" : "s were",
 			thread->number);
-		ada_words_stack(story, thread, &stack, telling.stream);
+		known = cause->path.frames.count == stack.frames.count && ada_crash_line(cause, stack.frames.count - 1, &last);
+		ada_words_stack(story, thread, &stack, known ? &last : NULL, telling.stream);
 		ada_words_doubt(story, thread, stack.frames.items[0].position, end, telling.stream);
 		fputs(".", telling.stream);
 		ada_telling_say(story, "open-frames", &telling);
@@ -221,7 +227,7 @@ void ada_narrate_crash(struct ada_story *story, const struct ada_crash_cause *ca
 	tell_signal(story, process, thread, cause->end);
 	tell_place(story, process, thread, cause->end);
 	if (thread) {
-		tell_frames(story, thread, cause->end);
+		tell_frames(story, cause);
 		tell_muted(story, process, cause->ns);
 		ada_narrate_crash_frames(story, cause);
 		ada_narrate_crash_registers(story, process);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
+#include "elf/functions_debug.h"
 #include "query/narrate/parts.h"
 #include "query/session/windows.h"
 #include "query/values/arguments.h"
@@ -223,15 +224,21 @@ static void shorten(char *text)
 	strcpy(text + end, "\"...");
 }
 
+static const char *base_name(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return slash ? slash + 1 : file;
+}
+
 /* "#0 handle(s=0x55d0c4a012a0) at server.c:8" */
 static void put_frame(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause, size_t frame)
 {
 	const struct ada_frame *of = &cause->path.frames.items[frame];
 	struct ada_arguments arguments = {};
 	char name[ADA_WORDS_NAME], *text = NULL;
-	const char *file, *slash;
+	struct ada_debug_line line;
 	struct atf_detail record;
-	uint32_t line;
 
 	if (!ada_thread_detail(cause->thread, of->position, &record) && !ada_arguments_decode(&arguments, cause->thread, &record) &&
 	    arguments.known) {
@@ -243,9 +250,10 @@ static void put_frame(struct ada_story *story, FILE *stream, const struct ada_cr
 	fprintf(stream, "#%zu %s", cause->path.frames.count - 1 - frame, ada_words_function(story, cause->process, of->function_id, name));
 	if (text)
 		fprintf(stream, "(%s)", text);
-	if (ada_crash_line(cause, frame, &file, &line)) {
-		slash = strrchr(file, '/');
-		fprintf(stream, " at %s:%" PRIu32, slash ? slash + 1 : file, line);
+	if (ada_crash_line(cause, frame, &line)) {
+		fprintf(stream, " at %s:%" PRIu32, base_name(line.file), line.line);
+		if (line.inlined)
+			fprintf(stream, ", in inlined %s (%s:%" PRIu32 ")", line.inlined, base_name(line.inlined_file), line.inlined_line);
 	}
 	free(text);
 	ada_arguments_free(&arguments);

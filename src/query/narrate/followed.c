@@ -177,7 +177,7 @@ static void tell_end(struct ada_story *story, const struct after *after, uint64_
 			fprintf(telling.stream, "No event follows on thread %u in this window; ", thread->number);
 		if (stack.frames.count) {
 			fputs("it was in ", telling.stream);
-			ada_words_stack(story, thread, &stack, telling.stream);
+			ada_words_stack(story, thread, &stack, NULL, telling.stream);
 			ada_words_doubt(story, thread, stack.frames.items[0].position, end, telling.stream);
 		} else {
 			fputs("no call was open", telling.stream);

@@ -192,7 +192,7 @@ void ada_narrate_path(struct ada_story *story, const struct ada_mark_place *plac
 		return;
 	if (stack.frames.count && ada_telling_open(story, &telling)) {
 		fprintf(telling.stream, "The call path on thread %u: ", place->thread->number);
-		ada_words_stack(story, place->thread, &stack, telling.stream);
+		ada_words_stack(story, place->thread, &stack, NULL, telling.stream);
 		ada_words_doubt(story, place->thread, stack.frames.items[0].position, position, telling.stream);
 		fputs(".", telling.stream);
 		ada_telling_say(story, "path", &telling);

@@ -46,7 +46,8 @@ bool ada_module_source(struct ada_module *module, uint32_t symbol_index, const c
 	return true;
 }
 
-bool ada_process_code(const struct ada_process *process, uint64_t function_id, uint64_t address, uint64_t *start, uint64_t *bytes)
+/* The function's symbol, and what has to be added to an address in its file. NULL: not known. */
+static const struct ada_symbol *place_of(const struct ada_process *process, uint64_t function_id, uint64_t *base)
 {
 	const json_object *modules = ada_json_get(process->manifest, "modules");
 	struct ada_symbol *symbol = ada_module_symbol(ada_process_module(process, function_id), ADA_FUNCTION_SYMBOL(function_id));
@@ -56,21 +57,31 @@ bool ada_process_code(const struct ada_process *process, uint64_t function_id, u
 
 		if (ada_json_u64(entry, "id", i) != ADA_FUNCTION_MODULE(function_id))
 			continue;
-		*start = strtoull(ada_json_text(entry, "base", "0"), NULL, 16) + symbol->address;
-		*bytes = symbol->size;
-		return address - *start < *bytes;
+		*base = strtoull(ada_json_text(entry, "base", "0"), NULL, 16);
+		return symbol;
 	}
-	return false;
+	return NULL;
 }
 
-bool ada_process_line(const struct ada_process *process, uint64_t function_id, uint64_t address, const char **file, uint32_t *line)
+bool ada_process_code(const struct ada_process *process, uint64_t function_id, uint64_t address, uint64_t *start, uint64_t *bytes)
+{
+	uint64_t base;
+	const struct ada_symbol *symbol = place_of(process, function_id, &base);
+
+	if (!symbol)
+		return false;
+	*start = base + symbol->address;
+	*bytes = symbol->size;
+	return address - *start < *bytes;
+}
+
+bool ada_process_line(const struct ada_process *process, uint64_t function_id, uint64_t address, struct ada_debug_line *line)
 {
 	struct ada_module *module = ada_process_module(process, function_id);
-	uint64_t start, bytes;
+	uint64_t base;
+	const struct ada_symbol *symbol = place_of(process, function_id, &base);
 
-	return ada_process_code(process, function_id, address, &start, &bytes) && debug_of(module) &&
-	       ada_debug_line(module->debug, address - start + ada_module_symbol(module, ADA_FUNCTION_SYMBOL(function_id))->address, file,
-			      line);
+	return symbol && debug_of(module) && ada_debug_line(module->debug, symbol->address, symbol->size, address - base, line);
 }
 
 const struct ada_elf *ada_process_file(const struct ada_process *process, uint64_t address, uint64_t time_ns, uint64_t *in_file)

@@ -8,8 +8,9 @@
 bool ada_module_source(struct ada_module *module, uint32_t symbol_index, const char **file, uint32_t *line);
 /* Where the function's code lies in the process, if `address` is in it. */
 bool ada_process_code(const struct ada_process *process, uint64_t function_id, uint64_t address, uint64_t *start, uint64_t *bytes);
-/* The line of the code at `address` of the process, where the function has it. False: not known, or other code. */
-bool ada_process_line(const struct ada_process *process, uint64_t function_id, uint64_t address, const char **file, uint32_t *line);
+/* The line of the function's code at `address` of the process. False: not known, or other code. */
+struct ada_debug_line;
+bool ada_process_line(const struct ada_process *process, uint64_t function_id, uint64_t address, struct ada_debug_line *line);
 /* The debug information itself, for types; NULL: there is none. */
 struct ada_debug_function;
 const struct ada_debug_function *ada_module_debug(struct ada_module *module, uint32_t symbol_index);

@@ -94,8 +94,11 @@ static inline const char *ada_words_s(uint64_t count)
 /* Name of a function, cut if long, with its source line where that is known: "work (story.c:27)". */
 char *ada_words_function(struct ada_story *story, const struct ada_process *process, uint64_t id, char text[ADA_WORDS_NAME]);
 char *ada_words_source(struct ada_story *story, const struct ada_process *process, uint64_t id, char text[ADA_WORDS_NAME]);
-/* Tells open calls, outermost first: "main > work > leaf", of a deep stack both ends; then cites their evidence. */
-void ada_words_stack(struct ada_story *story, const struct ada_thread *thread, const struct ada_stack *stack, FILE *stream);
+/* Tells open calls, outermost first: "main > work > leaf", of a deep stack both ends. Each has the line where it calls the next one, where
+ * that is known, the innermost one `last`; else the line where its function begins. */
+struct ada_debug_line;
+void ada_words_stack(struct ada_story *story, const struct ada_thread *thread, const struct ada_stack *stack,
+		     const struct ada_debug_line *last, FILE *stream);
 /* Where events are missing between the beginning of the first of these calls and `position`: says that it may have been otherwise. */
 void ada_words_doubt(struct ada_story *story, const struct ada_thread *thread, uint64_t first, uint64_t position, FILE *stream);
 void ada_narrate_cite_stack(struct ada_story *story, const struct ada_thread *thread, const struct ada_stack *stack);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "elf/functions_debug.h"
 #include "query/session/source.h"
 #include "query/tell/tell.h"
 
@@ -59,19 +60,23 @@ char *ada_words_function(struct ada_story *story, const struct ada_process *proc
 	return text;
 }
 
+static void put_line(char text[ADA_WORDS_NAME], const char *file, uint32_t line)
+{
+	const char *slash = strrchr(file, '/');
+	size_t length = strlen(text);
+
+	snprintf(text + length, ADA_WORDS_NAME - length, " (%.120s:%" PRIu32 ")", slash ? slash + 1 : file, line);
+}
+
 char *ada_words_source(struct ada_story *story, const struct ada_process *process, uint64_t id, char text[ADA_WORDS_NAME])
 {
 	const struct ada_name *name = ada_name_list_get(&story->names, process, id);
-	const char *file, *slash;
-	size_t length;
+	const char *file;
 	uint32_t line;
 
 	ada_words_function(story, process, id, text);
-	if (!name || !name->of || !name->symbol || !ada_module_source(name->of, ADA_FUNCTION_SYMBOL(id), &file, &line))
-		return text;
-	slash = strrchr(file, '/');
-	length = strlen(text);
-	snprintf(text + length, ADA_WORDS_NAME - length, " (%.120s:%" PRIu32 ")", slash ? slash + 1 : file, line);
+	if (name && name->of && name->symbol && ada_module_source(name->of, ADA_FUNCTION_SYMBOL(id), &file, &line))
+		put_line(text, file, line);
 	return text;
 }
 
@@ -80,18 +85,29 @@ static bool is_shown(size_t frame, size_t count)
 	return frame < FRAMES_FIRST || frame + FRAMES_LAST >= count;
 }
 
-void ada_words_stack(struct ada_story *story, const struct ada_thread *thread, const struct ada_stack *stack, FILE *stream)
+void ada_words_stack(struct ada_story *story, const struct ada_thread *thread, const struct ada_stack *stack,
+		     const struct ada_debug_line *last, FILE *stream)
 {
 	size_t count = stack->frames.count;
 	char name[ADA_WORDS_NAME];
 
 	for (size_t i = 0; i < count; i++) {
+		const struct ada_debug_line *line = i + 1 == count ? last : NULL;
+		uint64_t id = stack->frames.items[i].function_id;
+		struct ada_debug_line site;
+
 		if (!is_shown(i, count)) {
 			if (i == FRAMES_FIRST)
 				fprintf(stream, " > (%zu more)", count - FRAMES_FIRST - FRAMES_LAST);
 			continue;
 		}
-		fprintf(stream, "%s%s", i ? " > " : "", ada_words_source(story, thread->process, stack->frames.items[i].function_id, name));
+		if (ada_stack_line(stack, thread, i, &site))
+			line = &site;
+		if (line)
+			put_line(ada_words_function(story, thread->process, id, name), line->file, line->line);
+		else
+			ada_words_source(story, thread->process, id, name);
+		fprintf(stream, "%s%s", i ? " > " : "", name);
 	}
 }
 
