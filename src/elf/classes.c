@@ -103,9 +103,9 @@ bool ada_elf_first_base(const struct ada_elf *elf, uint64_t type_info, struct ad
 	if (is_of_kind(elf, type_info, "_ZTVN10__cxxabiv120__si_class_type_infoE"))
 		return word_target(elf, type_info + 16, base);
 	count = ada_elf_at(elf, type_info + 20, sizeof(uint32_t));
-	if (!count || !is_of_kind(elf, type_info, "_ZTVN10__cxxabiv121__vmi_class_type_infoE"))
+	if (!count || ada_read32(count) > BASES_MAX || !is_of_kind(elf, type_info, "_ZTVN10__cxxabiv121__vmi_class_type_infoE"))
 		return false;
-	for (uint64_t i = 0; i < ada_read32(count) && i < BASES_MAX; i++) {
+	for (uint64_t i = 0; i < ada_read32(count); i++) {
 		flags = ada_elf_at(elf, type_info + 32 + i * 16, sizeof(uint64_t));
 		if (flags && !(ada_read64(flags) & 1) && !(ada_read64(flags) >> 8))
 			return word_target(elf, type_info + 24 + i * 16, base);
