@@ -109,7 +109,7 @@ static int run_command(int argc, char **argv)
 
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (!strcmp(argv[1], commands[i].name)) {
-			/* Messages of getopt and argp begin with argv[0]. */
+			/* argp's help and our messages begin with argv[0]. */
 			snprintf(full_name, sizeof full_name, "ada %s", commands[i].name);
 			argv[1] = full_name;
 			if (commands[i].run != ada_cmd_trace)

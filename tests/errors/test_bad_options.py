@@ -32,6 +32,27 @@ def test_unknown_option(command, refused):
     refused(125, "no-such-option", command, "--no-such-option")
 
 
+@pytest.mark.parametrize("words, said", [
+    ("dump --min-durations=3ms", "unknown option '--min-durations=3ms': did you mean --min-duration?"),
+    ("report --formt=json", "unknown option '--formt=json': did you mean --format?"),
+    ("trace --budgett=5 ls", "unknown option '--budgett=5': did you mean --budget?"),
+    ("trace --debug-flop ls", "unknown option '--debug-flop': did you mean --debug-flip?"),     # which no help shows
+    ("dump --once", "unknown option '--once': `ada dump --help` lists them"),
+    ("dump --m=3", "'--m=3' is short for several: --module, --max-depth or --min-duration"),
+    ("trace --bud=3 ls", "'--bud=3' is short for several: --budget or --budget-forget"),
+    ("dump --min-duration", "--min-duration wants a value: --min-duration=TIME"),
+    ("dump --min-d", "--min-duration wants a value: --min-duration=TIME"),
+    ("report -f", "--format wants a value: --format=FORMAT"),
+    ("top --once=3", "--once takes no value, not even '3'"),
+    ("dump -Z", "unknown option '-Z': `ada dump --help` lists them"),
+    ("export -qZx", "unknown option '-Z': `ada export --help` lists them"),
+    ("export -q -oZ -Y", "unknown option '-Y': `ada export --help` lists them"),
+])
+def test_what_is_wrong_with_an_option(ada, words, said, tmp_path):
+    result = ada(*words.split(), cwd=tmp_path)
+    assert (result.status, result.stdout, result.stderr.decode()) == (125, b"", f"ada {words.split()[0]}: {said}\n")
+
+
 @pytest.mark.parametrize("command", ["info", "dump", "report", "verify"])
 def test_unknown_format(command, refused):
     refused(125, "xml", command, "--format=xml")

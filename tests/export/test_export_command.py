@@ -65,7 +65,7 @@ def test_a_new_file_is_private_as_recordings_are_and_an_old_one_keeps_its_mode(a
     (["--format=prefetto"], "unknown format 'prefetto': did you mean perfetto?"),
     (["--format=xyzzy"], "unknown format 'xyzzy': it is perfetto, chrome,"),
     (["--format=json"], "unknown format 'json'"),
-    (["--format=csv", "--limit=3"], "unrecognized option '--limit=3'"),
+    (["--format=csv", "--limit=3"], "unknown option '--limit=3'"),
     (["--format=chrome", "--events"], "--events is of --format=csv"),
     (["--format=csv", "--url=http://localhost"], "are of --format=clickhouse"),
     (["--format=clickhouse"], "--url=http://HOST:8123"),

@@ -1,7 +1,7 @@
 /* The table of options.
  *
- * On a bad option getopt says in one line what is wrong, and argp would add a second line ("Try ..."). Therefore the command's parser
- * runs as a child of a parser that sends argp's own messages nowhere; a parser that fails calls ada_options_fail.
+ * On a bad option getopt would say in one line what is wrong, and argp add a second one ("Try ..."). Therefore the command's parser runs as
+ * a child of one that lets neither speak, and says itself what is wrong (bad_option.h); a parser that fails calls ada_options_fail.
  */
 #include "cli/ground/options.h"
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/ground/bad_option.h"
 #include "cli/ground/live.h"
 #include "cli/ground/pager.h"
 
@@ -166,16 +167,20 @@ static const struct argp_option helps[] = {
 
 static error_t parse_first(int key, char *argument, struct argp_state *state)
 {
+	const struct argp *argp = state->root_argp->children->argp;
+
 	switch (key) {
 	case '?':
 		ada_pager_open();
+		state->flags &= ~(unsigned int)ARGP_NO_ERRS; /* with which argp shows no help either */
 		argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
 		exit(fflush(state->out_stream) ? ADA_EXIT_FAILED : 0);
-	case KEY_USAGE: argp_state_help(state, state->out_stream, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK); return 0;
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = state->input;
-		state->err_stream = fopen("/dev/null", "we");
-		return state->err_stream ? 0 : errno;
+	case KEY_USAGE:
+		state->flags &= ~(unsigned int)ARGP_NO_ERRS;
+		argp_state_help(state, state->out_stream, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+		return 0;
+	case ARGP_KEY_INIT: state->child_inputs[0] = state->input; return 0;
+	case ARGP_KEY_ERROR: ada_bad_option_fail(argp, state->argv, state->next);
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -187,7 +192,7 @@ void ada_options_parse(const struct argp *argp, int argc, char **argv, unsigned 
 	error_t error;
 
 	argp_err_exit_status = ADA_EXIT_FAILED;
-	error = argp_parse(&first, argc, argv, flags | ARGP_NO_HELP, NULL, input);
+	error = argp_parse(&first, argc, argv, flags | ARGP_NO_HELP | ARGP_NO_ERRS, NULL, input);
 	if (error)
 		ada_options_fail(argv[0], "%s", strerror(error));
 }
