@@ -39,6 +39,11 @@ def test_a_page_has_the_options_that_help_has(ada, command):
     assert described == set(OPTION.findall(result.stdout.decode())) - {"--usage"}
 
 
+@pytest.mark.parametrize("page", ["ada", *(f"ada-{command}" for command in COMMANDS)])
+def test_every_page_has_examples(page):
+    assert "\n$ " in manual(page).partition("\n.SH EXAMPLES\n")[2].partition("\n.SH ")[0]
+
+
 def test_every_reason_is_explained():
     reasons = re.findall(r'X\(\w+, "([a-z0-9-]+)"', (ROOT / "src" / "plan" / "ground" / "refusal.h").read_text())
     assert len(reasons) > 10

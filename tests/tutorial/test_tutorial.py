@@ -1,4 +1,5 @@
-"""The pages of docs/tutorial: their commands run as they stand there, and say what the pages show but for numbers, times and addresses."""
+"""The pages of docs/tutorial, and ada(1)'s example: their commands run as they stand there, and say what the pages show but for numbers, times
+and addresses."""
 import os
 import pathlib
 import re
@@ -10,6 +11,7 @@ import time
 import pytest
 
 PAGES = pathlib.Path(__file__).parents[2] / "docs" / "tutorial"
+MANUAL = PAGES.parent / "man" / "ada.1"
 PATIENCE = 60
 
 pytestmark = pytest.mark.traces
@@ -23,7 +25,10 @@ def plain(text):
 
 def steps(page):
     """Commands of a page, each with the pieces of what it shows."""
-    for block in re.findall(r"^```console\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+    text = page.read_text()
+    if page.suffix == ".1":
+        text = re.sub(r"\\(&|(-))", r"\2", re.sub(r"^\.EX$", "```console", re.sub(r"^\.EE$", "```", text, flags=re.M), flags=re.M))
+    for block in re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, shown = step.partition("\n")
             yield command, [plain(piece) for piece in re.split(r"^\.\.\.$", shown, flags=re.MULTILINE) if piece.strip()]
@@ -32,6 +37,7 @@ def steps(page):
 def test_the_pages_have_steps():
     counts = {page.name: len(list(steps(page))) for page in PAGES.glob("*.md")}
     assert counts == {"README.md": 0, "spike.md": 5, "hang.md": 5, "crash.md": 5}
+    assert len(list(steps(MANUAL))) == 5
 
 
 def shows(said, pieces):
@@ -45,11 +51,12 @@ def shows(said, pieces):
     return True
 
 
-@pytest.mark.parametrize("page", ["spike", "hang", "crash"])
-def test_what_a_page_shows(ada, tmp_path, page):
+@pytest.mark.parametrize("page, program", [(PAGES / f"{name}.md", name) for name in ("spike", "hang", "crash")] + [(MANUAL, "spike")],
+                         ids=["spike", "hang", "crash", "manual"])
+def test_what_a_page_shows(ada, tmp_path, page, program):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "ada").symlink_to(ada.path)
-    shutil.copy(PAGES / f"{page}.c", tmp_path)
+    shutil.copy(PAGES / f"{program}.c", tmp_path)
     environment = {**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
     background = []
 
@@ -64,13 +71,13 @@ def test_what_a_page_shows(ada, tmp_path, page):
             assert background and time.monotonic() < end, f"{what}: {command}\n{plain(said)}"
 
     try:
-        for command, pieces in steps(PAGES / f"{page}.md"):
+        for command, pieces in steps(page):
             if command.endswith(" &"):
                 background.append(subprocess.Popen(command.removesuffix(" &").split(), cwd=tmp_path, env=environment,
                                                    start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
                 until("it never hung", "ada top --once", lambda said: said.count(" deadlock ") == 2)
             elif command.startswith(("ada narrate", "ada top", "ada dump", "ada report")):
-                until(f"not as {page}.md shows it", command, lambda said: shows(plain(said), pieces))
+                until(f"not as {page.name} shows it", command, lambda said: shows(plain(said), pieces))
             else:
                 said = run(command)
                 assert shows(plain(said), pieces), said
