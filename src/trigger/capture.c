@@ -64,8 +64,15 @@ static bool is_one_of(const char *name, const char *const *names)
 
 struct ada_capture_set ada_capture_auto(const char *name)
 {
-	static const char *const without_errno[] = { "__assert_fail", "__cxa_throw",   "dlmopen", "dlopen",
-						     "getaddrinfo",   "gethostbyname", NULL };
+	static const char *const without_errno[] = { "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
+						     "__assert_fail",
+						     "__cxa_init_primary_exception",
+						     "__cxa_throw",
+						     "dlmopen",
+						     "dlopen",
+						     "getaddrinfo",
+						     "gethostbyname",
+						     NULL };
 	static const char *const null_fails[] = { "fopen", "fopen64", "freopen", "opendir", "popen", "realpath", "sem_open", NULL };
 	const struct known *found = bsearch(name, known, sizeof known / sizeof *known, sizeof *known, known_compare);
 	struct ada_capture_set set = found ? found->set : (struct ada_capture_set){ 0 };

@@ -1,5 +1,7 @@
 /* What --capture=auto captures: X(name, argument, ...), by strcmp. */
+X("_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE", { 1, ADA_CAPTURE_BYTES, 8 }) /* the exception */
 X("__assert_fail", STRING(1), STRING(2), STRING(4))
+X("__cxa_init_primary_exception", WORD_STRING(2, 8))   /* std::make_exception_ptr */
 X("__cxa_throw", WORD_STRING(1, 8), WORD_STRING(2, 8)) /* libstdc++: what most exceptions say, the name of the type */
 X("__fxstatat", STRING(3))
 X("__fxstatat64", STRING(3))

@@ -135,14 +135,35 @@ def test_exceptions_of_own_classes_are_told_as_far_as_they_are_known(ada, own, t
     headline = next(r for r in told(ada, Session(tmp_path).path) if r["window"] == 0)
     crash = headline["crash"]
     assert crash["kind"] == "exception"
-    if how == "keeps":      # in an object of the library's own, which nobody looks into
-        assert "keep rethrew an exception that nobody caught; its type is not recorded." in headline["text"], headline["text"]
-        assert crash["type"] is crash["text"] is crash["base"] is None
-        return
-    thrower = "pass_on rethrew" if how == "passes" and which != "plain" else "check threw"
-    thrower = re.sub("^check", "", thrower) if which == "nested" else thrower      # the library's function throws it, inlined or not
-    assert f"{thrower} an exception that nobody caught: {kind}{text}" in headline["text"], headline["text"]
+    if how == "throws" or how == "passes" and which == "plain":        # which pass_on doesn't catch
+        thrower = r"(check|std::throw_with_nested.*) threw an exception that nobody caught"      # the library's is inlined, or not
+    else:
+        thrower = rf"{how[:-1].replace('passe', 'pass_on')} rethrew an exception that nobody caught, which thread 0 threw \d\S* \ws before, in main > .*"
+    assert re.search(rf"^{thrower}: {re.escape(kind + text[:-1])}", headline["text"]), headline["text"]
     assert (crash["type"], crash["base"]) == (kind, base) and crash["text"] in (TEXT, f"{TEXT}: Connection timed out", None)
+    nested = "; nested in it: std::out_of_range, what(): inner."
+    assert headline["text"].endswith(nested) == (which == "nested")
+    assert (crash["nested_type"], crash["nested_text"]) == (("std::out_of_range", "inner") if which == "nested" else (None, None))
+
+
+KEPT = {
+    "again": r"^again rethrew an exception that nobody caught, which thread 0 threw .* before, in main > again > keep > check: Deep, derived from "
+             rf"std::runtime_error, what\(\): {TEXT}\.$",
+    "elsewhere": r"^\S+ rethrew an exception that nobody caught, which thread 1 threw .* before, in .*check: Deep, derived from "
+                 rf"std::runtime_error, what\(\): {TEXT}\.$",
+    "replaces": r"^replaces rethrew an exception that nobody caught, which thread 0 threw .* before, in main > replaces( > [^:]*(::[^:]*)*)?: "
+                r"std::out_of_range, what\(\): vector::_M_range_check: ",
+    "makes": r"^makes rethrew an exception that nobody caught, which thread 0 made .* before, in main > makes( > \S+)?: Failure, derived from "
+             r"std::runtime_error\.$",
+}
+
+
+@pytest.mark.parametrize("how", KEPT)
+def test_exceptions_that_were_kept_are_followed_to_their_throw(ada, own, tmp_path, how):
+    """Over threads, several times, and not to what was thrown before at the same address."""
+    assert ada.trace(tmp_path, [own, "deep", how]).status == 128 + 6
+    headline = next(r for r in told(ada, Session(tmp_path).path) if r["window"] == 0)
+    assert re.search(KEPT[how], headline["text"]), headline["text"]
 
 
 def test_own_classes_of_a_stripped_program(ada, tmp_path):

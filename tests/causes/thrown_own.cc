@@ -1,8 +1,11 @@
 // Exceptions of the program's own classes that nobody catches: the argument says which.
 #include <exception>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <thread>
+#include <vector>
 
 #define OUT __attribute__((noinline, noclone))
 
@@ -104,9 +107,63 @@ OUT void keep(const std::string &which)
 	std::rethrow_exception(kept);
 }
 
+OUT void again(const std::string &which)
+{
+	try {
+		keep(which);
+	} catch (...) {
+		throw;
+	}
+}
+
+// Whose object lies where another one was thrown before.
+OUT void replaces(const std::string &which)
+{
+	try {
+		throw Deep("not this one");
+	} catch (const Deep &) {
+	}
+	try {
+		std::vector<long>(3).at(which.size() + 3);
+	} catch (...) {
+		kept = std::current_exception();
+	}
+	std::rethrow_exception(kept);
+}
+
+OUT void makes(const std::string &)
+{
+	try {
+		throw Deep("not this one");
+	} catch (const Deep &) {
+	}
+	std::rethrow_exception(std::make_exception_ptr(Failure(TEXT)));
+}
+
+OUT void elsewhere(const std::string &which)
+{
+	std::promise<void> end;
+	std::thread worker([&] {
+		try {
+			check(which);
+		} catch (...) {
+			end.set_exception(std::current_exception());
+		}
+	});
+
+	worker.join();
+	end.get_future().get();
+}
+
 int main(int argc, char **argv)
 {
-	void (*const how)(const std::string &) = argc < 3 ? check : *argv[2] == 'p' ? pass_on : keep;
-
-	how(argv[1]);
+	switch (argc < 3 ? 0 : *argv[2]) {
+	case 'p': pass_on(argv[1]); break;
+	case 'k': keep(argv[1]); break;
+	case 'a': again(argv[1]); break;
+	case 'r': replaces(argv[1]); break;
+	case 'm': makes(argv[1]); break;
+	case 'e': elsewhere(argv[1]); break;
+	default: check(argv[1]);
+	}
 }

@@ -104,6 +104,8 @@ void ada_crash_free(struct ada_crash_cause *cause)
 	free(cause->type);
 	free(cause->base);
 	free(cause->text);
+	free(cause->nested_type);
+	free(cause->nested_text);
 	free(cause->file);
 	*cause = (struct ada_crash_cause){};
 }

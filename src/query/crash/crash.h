@@ -39,12 +39,14 @@ struct ada_crash_cause {
 	char *text;	 /* EXCEPTION: what it says; ASSERTION: the assertion; NULL: not known */
 	char *base;   /* EXCEPTION: the class of the standard library that it is derived from, and `text` is of; NULL: none, or not known */
 	bool is_what; /* EXCEPTION: `text` is what() */
-	bool is_rethrown; /* EXCEPTION: `frame` is who threw it once more */
-	char *file;	  /* ASSERTION */
+	bool is_rethrown;		 /* EXCEPTION: `frame` is who threw it once more */
+	bool is_made;			 /* EXCEPTION: the culprit made it without throwing it */
+	char *nested_type, *nested_text; /* EXCEPTION: what is nested in it, and its what(); NULL: nothing, or not known */
+	char *file;			 /* ASSERTION */
 	uint64_t line;
 	uint64_t depth, bytes; /* OVERFLOW: how many calls of the function, and how much stack they took: 0: not known */
 
-	/* FREED, TWICE: who freed it; NOEXCEPT: who threw; NULL: who returned it. */
+	/* FREED, TWICE: who freed it; NOEXCEPT, EXCEPTION that was rethrown: who threw; NULL: who returned it. */
 	const struct ada_thread *culprit;
 	uint64_t culprit_position, culprit_ns; /* of the CALL that freed it, or of the end that returned it */
 	uint64_t culprit_function_id;

@@ -14,8 +14,14 @@ int ada_crash_stopped(struct ada_crash_cause *cause);	  /* stopped.c: exceptions
 
 /* Whether the function throws, and nothing else; and what it threw there (or asserted). */
 bool ada_crash_throws(const char *symbol);
-int ada_crash_read_throw(struct ada_crash_cause *cause, uint64_t position);
-bool ada_crash_library_throws(const char *symbol); /* library.c: std::__throw_... */
+int ada_crash_read_throw(struct ada_crash_cause *cause, const struct ada_thread *thread, uint64_t position);
+/* rethrown.c: whether the function throws what was thrown before; what that was, and what the exception has nested in it. */
+bool ada_crash_rethrows(const char *symbol);
+int ada_crash_read_rethrown(struct ada_crash_cause *cause, const struct ada_thread *thread, uint64_t position);
+int ada_crash_read_nested(struct ada_crash_cause *cause, const struct ada_thread *thread, uint64_t position);
+
+bool ada_crash_library_throws(const char *symbol);					 /* library.c: std::__throw_... */
+void ada_crash_leave_library(const struct ada_process *process, struct ada_stack *path); /* drops these from its end */
 void ada_crash_library_read(struct ada_crash_cause *cause, const char *symbol, const struct atf_detail *record);
 
 /* A null value on its way through a function's code. */

@@ -40,6 +40,13 @@ bool ada_crash_library_throws(const char *symbol)
 	return take_apart(symbol, &name, &length, &parameters);
 }
 
+void ada_crash_leave_library(const struct ada_process *process, struct ada_stack *path)
+{
+	while (path->frames.count > 1 &&
+	       ada_crash_library_throws(ada_crash_symbol(process, path->frames.items[path->frames.count - 1].function_id)))
+		path->frames.count--;
+}
+
 static const char *constant(const struct ada_crash_cause *cause, uint64_t address)
 {
 	uint64_t bytes;

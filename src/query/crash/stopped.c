@@ -74,7 +74,7 @@ int ada_crash_stopped(struct ada_crash_cause *cause)
 	frame = &cause->path.frames.items[count - 1];
 	if (!find_left(cause, frame, &left) || !find_throw(cause, frame, left, &thrown))
 		return 0;
-	result = ada_crash_read_throw(cause, thrown);
+	result = ada_crash_read_throw(cause, cause->thread, thrown);
 	if (result)
 		return result;
 	cause->kind = ADA_CRASH_NOEXCEPT;
@@ -82,10 +82,7 @@ int ada_crash_stopped(struct ada_crash_cause *cause)
 	cause->culprit_position = thrown;
 	cause->culprit_ns = atf_thread_get(cause->thread->events, thrown)->timestamp_ns;
 	result = ada_stack_at(&cause->culprit_path, cause->thread, thrown);
-	if (cause->culprit_path.frames.count > 1 &&
-	    ada_crash_library_throws(
-		    ada_crash_symbol(cause->process, cause->culprit_path.frames.items[cause->culprit_path.frames.count - 1].function_id)))
-		cause->culprit_path.frames.count--;
+	ada_crash_leave_library(cause->process, &cause->culprit_path);
 	if (cause->culprit_path.frames.count)
 		cause->culprit_function_id = cause->culprit_path.frames.items[cause->culprit_path.frames.count - 1].function_id;
 	return result;

@@ -63,6 +63,7 @@ static char *type_name(char *coded)
 	return coded;
 }
 
+#define NESTED "std::_Nested_exception<"
 #define BASES_MAX 32
 #define WHAT 2 /* its number among std::exception's virtual functions, behind two destructors */
 
@@ -113,66 +114,28 @@ static void read_assertion(struct ada_crash_cause *cause, const struct ada_argum
 	cause->line = (uint64_t)arguments->items.items[2].number;
 }
 
-#define LOOK_BACK (1u << 18) /* events */
-#define HEADER_BYTES 32	     /* of an exception, in front of what is thrown: __cxa_begin_catch has the header's address */
-
-/* Of what the innermost handler that is open at a rethrow caught, the CALL of __cxa_throw that threw it first. False: not recorded. */
-static bool find_throw(const struct ada_crash_cause *cause, uint64_t position, struct atf_detail *record)
-{
-	uint64_t ended = 0, object = 0, last = position > LOOK_BACK ? position - LOOK_BACK : 0;
-
-	while (position-- > last) {
-		const struct ada_event *event = atf_thread_get(cause->thread->events, position);
-		const char *symbol = event->event_kind == ADA_EVENT_CALL ? ada_crash_symbol(cause->process, event->function_id) : "";
-
-		if (!object && !strcmp(symbol, "__cxa_end_catch"))
-			ended++;
-		else if (!object && !strcmp(symbol, "__cxa_begin_catch") && !ended--) {
-			if (ada_thread_detail(cause->thread, position, record))
-				return false;
-			object = record->x[0] + HEADER_BYTES;
-		} else if (object && !strcmp(symbol, "__cxa_throw") && !ada_thread_detail(cause->thread, position, record) &&
-			   record->x[0] == object)
-			return true;
-	}
-	return false;
-}
-
-static void read_rethrown(struct ada_crash_cause *cause, const char *symbol, uint64_t position)
-{
-	struct atf_detail record;
-
-	cause->kind = ADA_CRASH_EXCEPTION;
-	cause->is_rethrown = true;
-	if (!strcmp(symbol, "__cxa_rethrow") && find_throw(cause, position, &record))
-		read_exception(cause, &record);
-}
-
-static bool is_rethrow(const char *symbol)
-{
-	return !strcmp(symbol, "__cxa_rethrow") || !strcmp(symbol, "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE");
-}
-
 bool ada_crash_throws(const char *symbol)
 {
 	return !strcmp(symbol, "__cxa_throw") || ada_crash_library_throws(symbol);
 }
 
-int ada_crash_read_throw(struct ada_crash_cause *cause, uint64_t position)
+int ada_crash_read_throw(struct ada_crash_cause *cause, const struct ada_thread *thread, uint64_t position)
 {
-	const char *symbol = ada_crash_symbol(cause->process, atf_thread_get(cause->thread->events, position)->function_id);
+	const char *symbol = ada_crash_symbol(cause->process, atf_thread_get(thread->events, position)->function_id);
 	struct ada_arguments arguments;
 	struct atf_detail record;
-	int result = ada_crash_arguments(cause->thread, position, &arguments, &record);
+	int result = ada_crash_arguments(thread, position, &arguments, &record);
 
-	if (!result && is_rethrow(symbol))
-		read_rethrown(cause, symbol, position);
+	if (!result && ada_crash_rethrows(symbol))
+		result = ada_crash_read_rethrown(cause, thread, position);
 	else if (!result && !strcmp(symbol, "__assert_fail"))
 		read_assertion(cause, &arguments);
 	else if (!result && ada_crash_library_throws(symbol))
 		ada_crash_library_read(cause, symbol, &record);
 	else if (!result)
 		read_exception(cause, &record);
+	if (!result && cause->type && !cause->nested_type && !strncmp(cause->type, NESTED, strlen(NESTED)))
+		result = ada_crash_read_nested(cause, thread, position);
 	ada_arguments_free(&arguments);
 	return result;
 }
@@ -184,9 +147,9 @@ int ada_crash_thrown(struct ada_crash_cause *cause)
 		const char *symbol = ada_crash_symbol(cause->process, frames[i].function_id);
 		int result;
 
-		if (!ada_crash_throws(symbol) && !is_rethrow(symbol) && strcmp(symbol, "__assert_fail"))
+		if (!ada_crash_throws(symbol) && !ada_crash_rethrows(symbol) && strcmp(symbol, "__assert_fail"))
 			continue;
-		result = ada_crash_read_throw(cause, frames[i].position);
+		result = ada_crash_read_throw(cause, cause->thread, frames[i].position);
 		cause->frame = i ? i - 1 : 0;
 		while (cause->frame && ada_crash_library_throws(ada_crash_symbol(cause->process, frames[cause->frame].function_id)))
 			cause->frame--;

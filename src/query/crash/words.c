@@ -74,6 +74,8 @@ char *ada_crash_json(const struct ada_crash_cause *cause)
 	add_text(object, "type", cause->type);
 	add_text(object, "base", cause->base);
 	add_text(object, "text", cause->text);
+	add_text(object, "nested_type", cause->nested_type);
+	add_text(object, "nested_text", cause->nested_text);
 	add_text(object, "file", cause->file);
 	add_number(object, "line", cause->file, cause->line);
 	add_number(object, "depth", overflow, cause->depth);

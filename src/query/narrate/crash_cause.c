@@ -133,7 +133,7 @@ static void put_overflow(struct ada_story *story, FILE *stream, const struct ada
 
 static void put_exception(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
 {
-	char name[ADA_WORDS_NAME];
+	char name[ADA_WORDS_NAME], text[ADA_UNITS_TEXT];
 
 	if (cause->kind == ADA_CRASH_NOEXCEPT) {
 		fprintf(stream, "%s threw an exception that could not leave a noexcept function",
@@ -142,6 +142,11 @@ static void put_exception(struct ada_story *story, FILE *stream, const struct ad
 	} else {
 		fprintf(stream, "%s %s an exception that nobody caught", blamed(story, cause, name),
 			cause->is_rethrown ? "rethrew" : "threw");
+	}
+	if (cause->is_rethrown && cause->culprit) {
+		fprintf(stream, ", which thread %u %s %s before, in ", cause->culprit->number, cause->is_made ? "made" : "threw",
+			ada_format_duration(cause->ns - cause->culprit_ns, text));
+		put_path(story, stream, cause);
 	}
 	if (cause->type)
 		fprintf(stream, ": %s", cause->type);
@@ -155,6 +160,10 @@ static void put_exception(struct ada_story *story, FILE *stream, const struct ad
 		fprintf(stream, ", which was made with \"%s\"; what its what() says is not known", cause->text);
 	else if (cause->text)
 		fprintf(stream, ", with a pointer to \"%s\"", cause->text);
+	if (cause->nested_type)
+		fprintf(stream, "; nested in it: %s", cause->nested_type);
+	if (cause->nested_text)
+		fprintf(stream, ", what(): %s", cause->nested_text);
 }
 
 static void put_assertion(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
