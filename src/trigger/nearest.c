@@ -7,7 +7,8 @@
 #include "trigger/trigger.h"
 
 #define KEPT 3
-#define LENGTH_MAX 63
+#define LENGTH_MAX 63	   /* of what is compared */
+#define NAME_MAX_SHOWN 127 /* of what is offered */
 
 struct ada_nearest {
 	char wanted[LENGTH_MAX + 1];
@@ -16,7 +17,7 @@ struct ada_nearest {
 	size_t count;
 	struct {
 		unsigned distance;
-		char name[LENGTH_MAX + 1];
+		char name[NAME_MAX_SHOWN + 1];
 	} kept[KEPT];
 };
 
@@ -62,19 +63,25 @@ static unsigned distance(const char *a, size_t a_length, const char *b, size_t b
 	return least_of(rows[a_length % 3][b_length], limit + 1);
 }
 
-/* Offers `name` for what its first `length` bytes are. */
-static void offer_for(struct ada_nearest *nearest, const char *name, size_t length)
+/* Text of which parts are compared. */
+struct part {
+	const char *at;
+	size_t length;
+};
+
+/* Offers `name` for what a part of it is beside a part of what was wanted. */
+static void offer_for(struct ada_nearest *nearest, const char *name, struct part own, struct part wanted)
 {
 	unsigned far, limit;
 	size_t at;
 
-	if (!nearest || !length || strnlen(name, LENGTH_MAX + 1) > LENGTH_MAX)
+	if (!own.length || own.length > LENGTH_MAX || strnlen(name, NAME_MAX_SHOWN + 1) > NAME_MAX_SHOWN)
 		return;
 	limit = nearest->count == KEPT ? nearest->kept[KEPT - 1].distance : nearest->farthest;
-	far = (unsigned)(length > nearest->length ? length - nearest->length : nearest->length - length);
+	far = (unsigned)(own.length > wanted.length ? own.length - wanted.length : wanted.length - own.length);
 	if (far > limit)
 		return;
-	far = distance(nearest->wanted, nearest->length, name, length, limit);
+	far = distance(wanted.at, wanted.length, own.at, own.length, limit);
 	if (far > nearest->farthest || (nearest->count == KEPT && far >= nearest->kept[KEPT - 1].distance))
 		return;
 	for (size_t i = 0; i < nearest->count; i++)
@@ -88,15 +95,65 @@ static void offer_for(struct ada_nearest *nearest, const char *name, size_t leng
 
 void ada_nearest_offer(struct ada_nearest *nearest, const char *name)
 {
-	offer_for(nearest, name, strnlen(name, LENGTH_MAX + 1));
+	if (nearest)
+		offer_for(nearest, name, (struct part){ name, strnlen(name, LENGTH_MAX + 1) },
+			  (struct part){ nearest->wanted, nearest->length });
+}
+
+/* Without what stands between < and >, but for what an operator is called. */
+static struct part without_arguments(const char *name, char *text)
+{
+	struct part part = { text, 0 };
+
+	bool called = false;
+
+	for (size_t depth = 0; *name && part.length < LENGTH_MAX; name++) {
+		called |= !strncmp(name, "operator", strlen("operator"));
+		depth += *name == '<' && !called;
+		if (!depth)
+			text[part.length++] = *name;
+		depth -= *name == '>' && depth;
+	}
+	return part;
+}
+
+/* Its last `count` of what stands between "::". */
+static struct part last_of(struct part part, size_t count)
+{
+	for (size_t i = part.length; i > 1; i--)
+		if (part.at[i - 1] == ':' && part.at[i - 2] == ':' && !--count)
+			return (struct part){ part.at + i, part.length - i };
+	return part;
+}
+
+static size_t components(struct part part)
+{
+	size_t count = 1;
+
+	for (size_t i = 1; i < part.length; i++)
+		count += part.at[i] == ':' && part.at[i - 1] == ':';
+	return count;
+}
+
+void ada_nearest_offer_function(struct ada_nearest *nearest, const char *name)
+{
+	char own[LENGTH_MAX], wanted[LENGTH_MAX];
+	struct part meant;
+
+	ada_nearest_offer(nearest, name);
+	if (!nearest || !strstr(name, "::"))
+		return;
+	meant = without_arguments(nearest->wanted, wanted);
+	offer_for(nearest, name, last_of(without_arguments(name, own), components(meant)), meant);
 }
 
 void ada_nearest_offer_library(struct ada_nearest *nearest, const char *name)
 {
 	const char *version = strstr(name, ".so");
 
-	if (version)
-		offer_for(nearest, name, (size_t)(version - name));
+	if (nearest && version)
+		offer_for(nearest, name, (struct part){ name, (size_t)(version - name) },
+			  (struct part){ nearest->wanted, nearest->length });
 	ada_nearest_offer(nearest, name);
 }
 

@@ -94,7 +94,8 @@ enum ada_value_type ada_value_type_of(const char *path, const char *mangled, int
 struct ada_nearest;
 struct ada_nearest *ada_nearest_open(const char *wanted);
 void ada_nearest_offer(struct ada_nearest *nearest, const char *name);
-void ada_nearest_offer_library(struct ada_nearest *nearest, const char *name); /* also for what stands before ".so" */
+void ada_nearest_offer_function(struct ada_nearest *nearest, const char *name); /* also for its name within its namespaces and classes */
+void ada_nearest_offer_library(struct ada_nearest *nearest, const char *name);	/* also for what stands before ".so" */
 void ada_nearest_text(const struct ada_nearest *nearest, char *text, size_t size);
 void ada_nearest_close(struct ada_nearest *nearest);
 #endif

@@ -113,6 +113,22 @@ def test_recordings(ada, program, tmp_path, shown, spelled, mangled, form):
     assert called(ada, path, shown) == set(FORMS) - {mangled} and "called" not in said
 
 
+@pytest.mark.parametrize("word, meant", [
+    ("tagged", "ns::tagged"),               # without its namespace, as people say it
+    ("tagd", None),                         # two slips of four letters
+    ("pair", "ns::pair<..>"),
+    ("ns::pair<long>", "ns::pair<..>"),
+    ("bx::operator[]", "ns::box::operator[]")])
+def test_a_name_without_its_namespaces_is_near(ada, program, recorded, tmp_path, word, meant):
+    near = f"; near it: {meant}" if meant else ""
+    _, said = record(ada, program, tmp_path / "out", f"--trigger=symbol='{word}'", "--functions=main")
+    assert f"no function is called {word}{near}: it may be loaded later" in said
+    near = f" (near it: {meant})" if meant else ""
+    assert f"No function of the recording is called '{word}'{near}: " in ada("dump", f"--function='{word}'", recorded).stdout.decode()
+    _, said = record(ada, program, tmp_path / "functions", f"--functions=main,'{word}'")
+    assert f"--functions: no function is called {word}{'; ' * bool(meant)}{near[2:-1]}\n" in said
+
+
 def test_lists(ada, program, recorded, tmp_path, shown):
     words = "plain,ns::pair<int, char>,re:/^outer$/,'ns::box::operator<',ns::t*"
     meant = {"plain", "outer.isra.0", "_ZN2ns6taggedB5cxx11Ei", "_ZN2ns4pairIicEEvT_T0_", "_ZNK2ns3boxltEi"}

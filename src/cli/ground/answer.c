@@ -94,7 +94,7 @@ static void find_near(const struct ada_session *session, const struct ada_patter
 		for (uint32_t j = 0; j < module->symbol_count; j++) {
 			char name[ADA_NAME_BUFFER], brief[ADA_NAME_BUFFER];
 
-			ada_nearest_offer(nearest, ada_name_short(ada_module_function(module, j, name), brief));
+			ada_nearest_offer_function(nearest, ada_name_short(ada_module_function(module, j, name), brief));
 		}
 	}
 	ada_nearest_text(nearest, near, size);

@@ -64,10 +64,10 @@ static bool offer_name(void *context, const struct ada_names *names)
 
 	if (ada_pattern_matches(offer->pattern, names))
 		snprintf(offer->near, sizeof offer->near, "%s", names->demangled ? names->demangled : names->mangled);
-	ada_nearest_offer(offer->nearest, names->brief ? names->brief :
-					  names->bare  ? names->bare :
-					  names->plain ? names->plain :
-							 names->mangled);
+	ada_nearest_offer_function(offer->nearest, names->brief ? names->brief :
+						   names->bare	? names->bare :
+						   names->plain ? names->plain :
+								  names->mangled);
 	return !*offer->near;
 }
 

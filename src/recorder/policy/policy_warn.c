@@ -61,7 +61,10 @@ static void offer_names(struct ada_nearest *nearest, const struct ada_policy_tab
 			if (!*name)
 				continue;
 			ada_names_open(&names, name, NULL);
-			ada_nearest_offer(nearest, names.bare ? names.bare : names.demangled ? names.demangled : names.mangled);
+			ada_nearest_offer_function(nearest, names.brief	    ? names.brief :
+							    names.bare	    ? names.bare :
+							    names.demangled ? names.demangled :
+									      names.mangled);
 			if (!*near && ada_pattern_matches(pattern, &names))
 				snprintf(near, size, "%s", names.demangled ? names.demangled : names.mangled);
 			ada_names_close(&names);
