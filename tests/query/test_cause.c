@@ -267,26 +267,33 @@ static void test_a_mark_on_a_hung_process(void **state)
 	json_object_put(mark);
 }
 
-/* A wait of thread 0 in which thread 1 makes so many calls before it gives the object back. */
-static void check_hold(struct fixture *fixture, uint64_t calls, bool longer)
+/* A wait of thread 0 in which thread 1 makes so many calls before it gives the object back, and `often` works on others. */
+static void make_hold(struct fixture *fixture, uint64_t calls, bool often)
 {
-	struct ada_cause_reader *reader;
 	struct synth_thread *threads[2];
-	const struct ada_cause_link *link;
-	struct ada_cause cause;
 
 	make_threads(fixture, threads, 2);
 	synth_call(threads[1], REBUILD);
 	call_on(threads[1], LOCK, 2, A, 1);
 	synth_pass(threads[0], 10000);
 	begin_on(threads[0], LOCK, 1, A, 0);
-	for (uint64_t i = 0; i < calls; i++)
+	for (uint64_t i = 0; i < calls; i++) {
 		call_on(threads[1], COMPACT, 2, 0, 1);
+		if (often && i % 100 == 0)
+			call_on(threads[1], UNLOCK, 2, B + i % 6400, 0);
+	}
 	call_on(threads[1], UNLOCK, 2, A, 1);
 	synth_pass(threads[0], (calls + 10) * 1000);
 	synth_return(threads[0]);
 	fixture_open(fixture, true, NULL, NULL, NULL);
-	reader = ada_cause_reader_open(fixture->session);
+}
+
+static void check_hold(struct fixture *fixture, uint64_t calls, bool longer)
+{
+	struct ada_cause_reader *reader = ada_cause_reader_open(fixture->session);
+	const struct ada_cause_link *link;
+	struct ada_cause cause;
+
 	assert_non_null(reader);
 	assert_int_equal(ada_cause_find(reader, &fixture->session->threads.items[0], 1, &cause), 0);
 	link = cause.links.items;
@@ -297,6 +304,7 @@ static void check_hold(struct fixture *fixture, uint64_t calls, bool longer)
 	assert_true(link->culprit_end_ns - link->culprit_start_ns >= calls * 1000 / (longer ? 3 : 1));
 	/* What it did meanwhile. */
 	assert_int_equal(cause.links.count, 2);
+	assert_int_equal(cause.links.items[1].part, calls > 1000000);
 	assert_int_equal(ADA_FUNCTION_SYMBOL(cause.links.items[1].function_id), COMPACT);
 	ada_cause_free(&cause);
 	ada_cause_reader_close(reader);
@@ -304,12 +312,23 @@ static void check_hold(struct fixture *fixture, uint64_t calls, bool longer)
 
 static void test_a_hold_of_many_calls(void **state)
 {
+	make_hold(*state, 100000, false);
 	check_hold(*state, 100000, false);
+}
+
+/* Events in which the object doesn't occur are passed over, by blocks. */
+static void test_a_hold_of_millions_of_calls(void **state)
+{
+	make_hold(*state, 3000000, false);
+	check_hold(*state, 3000000, false);
+	fixture_pack(*state, 65536);
+	check_hold(*state, 3000000, false);
 }
 
 /* More events lie in the wait than may be read: who held it is known by what gave it back, since when only in part. */
 static void test_a_hold_longer_than_what_is_read(void **state)
 {
+	make_hold(*state, 3000000, true);
 	check_hold(*state, 3000000, true);
 }
 
@@ -447,6 +466,7 @@ int main(void)
 		FIXTURE_TEST(test_a_signal_that_was_heard),
 		FIXTURE_TEST(test_a_mark_on_a_hung_process),
 		FIXTURE_TEST(test_a_hold_of_many_calls),
+		FIXTURE_TEST(test_a_hold_of_millions_of_calls),
 		FIXTURE_TEST(test_a_hold_longer_than_what_is_read),
 		FIXTURE_TEST(test_readers_and_a_writer),
 		FIXTURE_TEST(test_attempts_in_a_loop),

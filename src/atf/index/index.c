@@ -217,6 +217,11 @@ uint64_t atf_index_block(const struct atf_index *index, uint64_t index_seq)
 	return index->packed ? atf_packed_block(index->packed, index_seq) : index_seq;
 }
 
+uint64_t atf_index_calls_from(const struct atf_index *index, uint64_t index_seq)
+{
+	return index->packed ? atf_packed_calls_from(index->packed, index_seq) : index_seq;
+}
+
 int atf_index_open_calls(const struct atf_index *index, uint64_t index_seq, struct atf_packed_open_calls *open)
 {
 	*open = (struct atf_packed_open_calls){};

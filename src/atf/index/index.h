@@ -39,7 +39,8 @@ void atf_index_release(const struct atf_index *index, uint64_t from, uint64_t to
 
 /* As of the packed file: false, -ATF_ERROR_INVALID where it isn't packed. */
 bool atf_index_walk(const struct atf_index *index, struct atf_packed_walk *walk, uint64_t index_seq, uint64_t most);
-uint64_t atf_index_block(const struct atf_index *index, uint64_t index_seq); /* its block's first event; or itself */
+uint64_t atf_index_block(const struct atf_index *index, uint64_t index_seq);	  /* its block's first event; or itself */
+uint64_t atf_index_calls_from(const struct atf_index *index, uint64_t index_seq); /* itself where it isn't packed */
 int atf_index_open_calls(const struct atf_index *index, uint64_t index_seq, struct atf_packed_open_calls *open);
 
 int atf_index_open_fd(struct atf_index **index, int fd, struct atf_message *message); /* maps or reads; the fd stays open */

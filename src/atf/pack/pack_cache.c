@@ -279,6 +279,20 @@ uint64_t atf_packed_block(const struct atf_packed *packed, uint64_t index_seq)
 	return packed->layout.entries.items[atf_packed_number(packed, index_seq)].first_seq;
 }
 
+uint64_t atf_packed_calls_from(const struct atf_packed *packed, uint64_t index_seq)
+{
+	const struct atf_packed_entry *entries = packed->layout.entries.items;
+
+	while (index_seq) {
+		uint32_t number = atf_packed_number(packed, index_seq - 1);
+
+		if (!entries[number].calls)
+			break;
+		index_seq = entries[number].first_seq;
+	}
+	return index_seq;
+}
+
 const struct ada_event *atf_packed_run(struct atf_packed *packed, uint64_t index_seq, uint64_t *count)
 {
 	uint32_t number = atf_packed_number(packed, index_seq), reader = reader_self();

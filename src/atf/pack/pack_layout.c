@@ -52,6 +52,7 @@ static int add_entry(struct atf_packed_layout *layout, const AtfPackBlock *block
 							.count = block->event_count,
 							.length = length < UINT32_MAX ? (uint32_t)length : UINT32_MAX,
 							.whole = block->flags & ATF_PACK_WHOLE,
+							.calls = block->offset && !block->others,
 						}));
 }
 

@@ -15,6 +15,7 @@ struct atf_packed_entry {
 	uint32_t first_seq, count;
 	uint32_t length; /* at most: up to the next block, or the end */
 	bool whole;	 /* ATF_PACK_WHOLE */
+	bool calls;	 /* no event is of another kind than CALL, RETURN and EXCEPTION */
 };
 
 struct atf_packed_layout {
@@ -60,6 +61,8 @@ bool atf_packed_walk_open(struct atf_packed_walk *walk, struct atf_packed *packe
 void atf_packed_walk_close(struct atf_packed_walk *walk);
 
 uint64_t atf_packed_block(const struct atf_packed *packed, uint64_t index_seq); /* the index_seq with which the event's block begins */
+/* The index_seq from which on all events before this one are known, by their blocks' heads, to be CALL, RETURN or EXCEPTION; itself: none is. */
+uint64_t atf_packed_calls_from(const struct atf_packed *packed, uint64_t index_seq);
 
 /* The calls that are open where the event's block begins. */
 struct atf_packed_open_calls {

@@ -462,6 +462,21 @@ uint64_t atf_thread_block(const struct atf_thread *thread, uint64_t position)
 	return segment->start + atf_index_block(segment->index, position - segment->start);
 }
 
+uint64_t atf_thread_calls_from(const struct atf_thread *thread, uint64_t position)
+{
+	while (position) {
+		const struct segment *segment = &thread->segments[segment_of(thread, position - 1)];
+		uint64_t from = segment->start + atf_index_calls_from(segment->index, position - segment->start);
+
+		if (from == position)
+			break;
+		position = from;
+		if (from > segment->start)
+			break;
+	}
+	return position;
+}
+
 int atf_thread_open_calls(const struct atf_thread *thread, uint64_t position, struct atf_packed_open_calls *open, uint64_t *from)
 {
 	const struct segment *segment = &thread->segments[segment_of(thread, position)];

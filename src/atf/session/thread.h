@@ -10,6 +10,8 @@
 bool atf_thread_walk(const struct atf_thread *thread, struct atf_packed_walk *walk, uint64_t position, uint64_t most);
 /* Where the packed block of this event begins; the position itself, where the event isn't packed. */
 uint64_t atf_thread_block(const struct atf_thread *thread, uint64_t position);
+/* From where on all events before this position are known, without reading them, to be CALL, RETURN or EXCEPTION; itself: none is. */
+uint64_t atf_thread_calls_from(const struct atf_thread *thread, uint64_t position);
 /* The calls that are open where the event's block begins, and where that is. The calls' positions are those of the thread too; negative
  * where a call began before its first event. 0; -ATF_ERROR_INVALID: the event isn't packed; -ATF_ERROR_CORRUPT, -ATF_ERROR_MEMORY. */
 int atf_thread_open_calls(const struct atf_thread *thread, uint64_t position, struct atf_packed_open_calls *open, uint64_t *from);

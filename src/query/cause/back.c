@@ -1,7 +1,11 @@
 /* What a thread did with one object, read back from a time on. */
+#include "atf/session/thread.h"
+#include "query/calls/floors.h"
 #include "query/cause/internal.h"
 
 #define TURN_EVENTS 4096
+#define NEAR_EVENTS ADA_FLOOR_EVENTS /* what lies further back is passed over where the object doesn't occur */
+#define PASSED_PER_READ 32
 
 /* The CALL that an OBJECT event at `position` belongs to. */
 static bool find_call(const struct ada_thread *thread, uint64_t position, unsigned int *which, uint64_t *call)
@@ -65,16 +69,48 @@ static bool take_call(struct ada_back *back, uint64_t position, struct ada_opera
 	return false;
 }
 
+/* Passes over events in which the object doesn't occur: a part of them costs as much as one that is read. False: the budget is used up. */
+static bool pass_over(struct ada_back *back, uint64_t from_ns)
+{
+	bool packed = atf_thread_calls_from(back->thread->events, back->at) < back->at;
+	uint64_t from, at;
+
+	if (back->by_detail || (!packed && (back->read < NEAR_EVENTS || back->at % ADA_FLOOR_EVENTS)))
+		return true;
+	from = from_ns ? atf_thread_lower_bound(back->thread->events, from_ns) : 0;
+	at = back->at > from ? ada_floors_skip_without(back->thread, back->at, from, back->object) : back->at;
+	if (!ada_cause_pay(back->reader, (back->at - at) / PASSED_PER_READ))
+		return false;
+	back->at = at;
+	return true;
+}
+
+/* The events [*from, to), which lie side by side; no turn reaches across a multiple of TURN_EVENTS. */
+static const struct ada_event *turn_back(const struct ada_thread *thread, uint64_t to, uint64_t *from)
+{
+	uint64_t count;
+	const struct ada_event *events;
+
+	*from = (to - 1) / TURN_EVENTS * TURN_EVENTS;
+	events = atf_thread_run(thread->events, *from, &count);
+	while (*from + count < to) { /* a segment ends between */
+		*from += count;
+		events = atf_thread_run(thread->events, *from, &count);
+	}
+	return events;
+}
+
 bool ada_back_next(struct ada_back *back, uint64_t from_ns, struct ada_operation *operation)
 {
 	while (back->at) {
-		uint64_t to = back->at, from = to > TURN_EVENTS ? to - TURN_EVENTS : 0, count;
-		const struct ada_event *events = atf_thread_run(back->thread->events, from, &count);
+		const struct ada_event *events;
+		uint64_t to, from;
 
-		while (from + count < to) { /* a segment ends between */
-			from += count;
-			events = atf_thread_run(back->thread->events, from, &count);
-		}
+		back->exhausted = !pass_over(back, from_ns);
+		if (back->exhausted || !back->at)
+			return false;
+		to = back->at;
+		events = turn_back(back->thread, to, &from);
 		while (back->at > from) {
 			const struct ada_event *event = &events[back->at - 1 - from];
 			bool is_object = event->event_kind == ADA_EVENT_OBJECT && event->function_id == back->object;
@@ -88,10 +124,10 @@ bool ada_back_next(struct ada_back *back, uint64_t from_ns, struct ada_operation
 			if (is_object || may_be)
 				break; /* the look at others may have moved the events: they are asked for again */
 		}
-		if (!ada_cause_pay(back->reader, to - back->at)) {
-			back->exhausted = true;
+		back->read += to - back->at;
+		back->exhausted = !ada_cause_pay(back->reader, to - back->at);
+		if (back->exhausted)
 			return false;
-		}
 	}
 	return false;
 }

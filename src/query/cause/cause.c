@@ -6,7 +6,8 @@
 
 #define LINKS_MAX 16
 #define ARENA_OFF_PART 20
-#define RAN_EVENT_NS 20000 /* a thread that has an event so often, on average, ran */
+#define FOLLOW_EVENTS (1u << 20) /* read of what a culprit did meanwhile: some 25 ms */
+#define RAN_EVENT_NS 20000	 /* a thread that has an event so often, on average, ran */
 
 static int path_at(struct ada_stack *path, const struct ada_thread *thread, uint64_t position)
 {
@@ -309,6 +310,24 @@ static void culprit_time(const struct ada_cause_link *link, uint64_t *from_ns, u
 	*to_ns = link->culprit_end_ns < link->wait_end_ns ? link->culprit_end_ns : link->wait_end_ns;
 }
 
+/* Of a time with too many events, which are not all read, the part that has the fewest: what was waited for is where few are. */
+static bool take_part(const struct ada_thread *thread, uint64_t *from_ns, uint64_t *to_ns)
+{
+	uint64_t first = atf_thread_lower_bound(thread->events, *from_ns), end = atf_thread_lower_bound(thread->events, *to_ns);
+	bool part = false;
+
+	while (end > first + FOLLOW_EVENTS && *to_ns - *from_ns > 1) {
+		uint64_t middle_ns = *from_ns + (*to_ns - *from_ns) / 2;
+		uint64_t middle = atf_thread_lower_bound(thread->events, middle_ns);
+		bool later = end - middle < middle - first;
+
+		*(later ? &first : &end) = middle;
+		*(later ? from_ns : to_ns) = middle_ns;
+		part = true;
+	}
+	return part;
+}
+
 /* What the last link's culprit did meanwhile. *more: there is a further link to follow. */
 static int follow_culprit(struct ada_cause_reader *reader, struct ada_cause *cause, bool *more)
 {
@@ -328,6 +347,7 @@ static int follow_culprit(struct ada_cause_reader *reader, struct ada_cause *cau
 			return 0;
 		}
 	culprit_time(last, &spending.from_ns, &spending.to_ns);
+	link.part = take_part(last->culprit, &spending.from_ns, &spending.to_ns);
 	spending.first = atf_thread_lower_bound(link.thread->events, spending.from_ns);
 	link.start_ns = spending.from_ns;
 	link.end_ns = spending.to_ns;

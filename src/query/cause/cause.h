@@ -37,6 +37,7 @@ struct ada_cause_link {
 	uint64_t position, function_id; /* the call asked for; of later links, the innermost call */
 	uint64_t start_ns, end_ns;	/* of that call; of later links, the time meanwhile which it explains */
 	bool open;			/* the call goes on where the recording ends */
+	bool part;			/* of later links: too many events lie in that time, these are a part of it */
 
 	enum ada_cause_kind kind;
 	uint64_t spent_ns; /* in all calls of the kind, on the object */

@@ -82,8 +82,9 @@ struct ada_back {
 	struct ada_cause_reader *reader;
 	const struct ada_thread *thread;
 	uint64_t object, at; /* the events before this position are not read yet */
-	bool by_detail;	     /* no event tells objects: detail records do */
-	bool exhausted;	     /* the budget ended before the thread's events */
+	uint64_t read;
+	bool by_detail; /* no event tells objects: detail records do */
+	bool exhausted; /* the budget ended before the thread's events */
 };
 struct ada_operation {
 	uint64_t position, ns; /* of its CALL */

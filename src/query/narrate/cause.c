@@ -365,7 +365,7 @@ static void tell_spent(struct ada_story *story, const struct ada_cause_link *lin
 	if (first)
 		fprintf(telling.stream, " at %s; %s of its %s", ada_words_time(story, link->start_ns, from), spent, all);
 	else
-		fprintf(telling.stream, " %s of %s", spent, all);
+		fprintf(telling.stream, " %s of %s%s", spent, all, link->part ? ", a part that was read," : "");
 	fprintf(telling.stream, "%s in %s%s, in ", first ? " were spent" : "",
 		link->kind == ADA_CAUSE_RECORDER ? "the recorder, under " : "", name);
 	put_path(story, telling.stream, link->thread->process, &link->path);
