@@ -83,6 +83,21 @@ def test_callers(ada, session, tui):
         assert shown[:len(wanted)] == wanted
 
 
+def test_keys_that_lead_nowhere_say_why(ada, session, tui):
+    with tui("plain", lines=60) as terminal:
+        terminal.until("FUNCTION")
+        terminal.type("gp")
+        terminal.until("a root of the tree: no recorded function calls it here")
+        terminal.type("j")
+        terminal.until("h help  q quit")
+        terminal.type("3")
+        calls = calls_of(ada, session("plain"), 0)
+        terminal.until(lambda text: len(body(text)) == len(calls))
+        outermost = next(index for index, call in enumerate(calls) if call["depth"] == 0)
+        terminal.type("g" + "j" * outermost + "p")
+        terminal.until("the thread's outermost call: its caller isn't recorded")
+
+
 def test_the_report_is_that_of_report(ada, session, tui):
     with tui("plain", columns=120) as terminal:
         terminal.type("2")

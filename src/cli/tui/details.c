@@ -120,13 +120,9 @@ static void put_all(struct ada_tui *tui, struct ada_output *output, const struct
 
 int ada_tui_details(struct ada_tui *tui, const struct ada_thread *thread, uint64_t position)
 {
-	const struct ada_event *event = atf_thread_get(thread->events, position);
 	struct ada_sheet sheet = {};
-	int result;
+	int result = ada_sheet_begin(&sheet);
 
-	if (!event || event->event_kind != ADA_EVENT_CALL)
-		return 0;
-	result = ada_sheet_begin(&sheet);
 	if (!result) {
 		put_all(tui, &sheet.output, thread, position);
 		result = ada_sheet_end(&sheet);

@@ -131,7 +131,9 @@ static void show_callers(struct ada_tui *tui)
 {
 	const struct ada_tree_node *node = &tui->sums.tree.nodes.items[chosen_node(tui)];
 
-	if (chosen_node(tui) && node->function_id != ADA_NO_FUNCTION)
+	if (!chosen_node(tui) || node->function_id == ADA_NO_FUNCTION)
+		ada_error_set(&tui->message, ENOENT, "no function, so nobody calls it: choose a row with a name");
+	else
 		ada_callers_read(&tui->selection, &(struct ada_callee){ node->module, node->function_id, node->key }, &tui->message);
 }
 
@@ -151,6 +153,8 @@ bool ada_tui_graph_key(struct ada_tui *tui, int key)
 	case 'p':
 		if (node && tui->sums.tree.nodes.items[node].parent)
 			see(tui, tui->sums.tree.nodes.items[node].parent);
+		else
+			ada_error_set(&tui->message, ENOENT, "a root of the tree: no recorded function calls it here");
 		return true;
 	case 'c': show_callers(tui); return true;
 	}

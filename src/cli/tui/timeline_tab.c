@@ -219,6 +219,25 @@ static int take_moment(void *context, const char *text, struct ada_error *error)
 	return result;
 }
 
+static void show_caller(struct ada_tui *tui)
+{
+	uint64_t caller = ada_tui_open_call(shown_thread(tui), tui->timeline.cursor);
+
+	if (caller == tui->timeline.cursor)
+		ada_error_set(&tui->message, ENOENT, "the thread's outermost call: its caller isn't recorded");
+	tui->timeline.cursor = caller;
+}
+
+static void show_details(struct ada_tui *tui)
+{
+	const struct ada_event *event = atf_thread_get(shown_thread(tui)->events, tui->timeline.cursor);
+
+	if (!event || event->event_kind != ADA_EVENT_CALL)
+		ada_error_set(&tui->message, ENOENT, "no call in this row: d shows a call's details");
+	else if (ada_tui_details(tui, shown_thread(tui), tui->timeline.cursor))
+		ada_error_set(&tui->message, ENOMEM, "can't show the call's details");
+}
+
 bool ada_tui_timeline_key(struct ada_tui *tui, int key)
 {
 	struct ada_tui_timeline *timeline = &tui->timeline;
@@ -250,8 +269,8 @@ bool ada_tui_timeline_key(struct ada_tui *tui, int key)
 		stand_at(tui, shown_thread(tui)->count);
 		raise_top(tui, timeline->height - 1);
 		return true;
-	case 'p': timeline->cursor = ada_tui_open_call(shown_thread(tui), timeline->cursor); return true;
-	case 'd': ada_tui_details(tui, shown_thread(tui), timeline->cursor); return true;
+	case 'p': show_caller(tui); return true;
+	case 'd': show_details(tui); return true;
 	case ADA_KEY_ENTER:
 		if (ada_walk_fold(&timeline->walk, timeline->cursor))
 			ada_error_set(&tui->message, ENOMEM, "can't fold this call");

@@ -86,7 +86,7 @@ int ada_tui_windows_draw(struct ada_tui *tui, int row, int rows);
 bool ada_tui_windows_key(struct ada_tui *tui, int key);
 bool ada_tui_windows_find(struct ada_tui *tui, bool backwards);
 
-/* All that is known of a call, over the whole screen. */
+/* All that is known of the call whose event is at `position`, over the whole screen. */
 int ada_tui_details(struct ada_tui *tui, const struct ada_thread *thread, uint64_t position);
 
 /* Draws rows of the sheet below its first line, and the cursor's. */
