@@ -20,6 +20,7 @@ PROGRAMS = {
     "chain": ("lock", "pthread_mutex_lock", True, "compact", "background > rebuild > compact > usleep"),
     "retry": ("lock", "pthread_mutex_trylock", True, "compact", "background > rebuild > compact > usleep"),
     "wakeup": ("condition", "pthread_cond_timedwait", True, "announce", "announcer > announce > pthread_cond_signal"),
+    "wrong": ("condition", "pthread_cond_wait", True, "prepare", "announcer > prepare > usleep"),
     "child": ("child", "waitpid", False, "run_child", "main > serve > run_child > waitpid"),
     "input": ("io", "read", True, "load", "main > serve > load > read"),
     "join": ("condition", "pthread_join", True, "toil", "toiler > toil > usleep"),
@@ -174,6 +175,13 @@ def test_the_thread_that_was_joined_is_told(ada, record):
     session = record("join", "cause")
     wait, = sql(ada, session, "SELECT ended_by_thread FROM waits WHERE function = 'pthread_join' AND end_ns - start_ns > 200000000")
     assert wait["ended_by_thread"] == sql(ada, session, "SELECT thread FROM calls WHERE function = 'toil'")[0]["thread"]
+
+
+def test_wrong_wake_ups_are_counted(ada, record):
+    session = record("wrong", "cause")
+    nudges, = sql(ada, session, "SELECT count(*) AS n FROM waits WHERE function = 'pthread_cond_wait'")
+    text = " ".join(r["text"] for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["kind"] == "cause")
+    assert nudges["n"] > 2 and f"The wait ended {nudges['n'] - 1} times before, and it waited again." in text and "nudge" not in text
 
 
 @pytest.mark.parametrize("name", [*PROGRAMS, "arena"])

@@ -83,7 +83,7 @@ static int find_waker(struct ada_cause_reader *reader, struct ada_cause_link *li
 {
 	struct ada_operation by;
 
-	link->culprit = link->gave_up ? NULL : ada_cause_waker(reader, question, does, false, &by);
+	link->culprit = link->gave_up || link->wait_open ? NULL : ada_cause_waker(reader, question, does, false, &by);
 	link->woken = link->culprit && does == ADA_DOES_FUTEX;
 	if (!link->culprit) {
 		/* Only a condition forgets a signal that comes while nobody waits. */
@@ -286,6 +286,7 @@ static int fill_link(struct ada_cause_reader *reader, struct ada_cause_link *lin
 	link->once = most->does == ADA_DOES_ONCE;
 	link->object = most->object;
 	link->faults = most->faults;
+	link->returns = most->returns;
 	link->off_cpu = most->off;
 	if (ada_does_to_descriptor(most->does))
 		link->has_object = ada_cause_object(link->thread, most->position, most->does, 0, &link->object);

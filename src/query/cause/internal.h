@@ -145,6 +145,8 @@ struct ada_spent {
 	uint64_t ns, spells, faults;
 	/* The longest spell: */
 	uint64_t position, start_ns, end_ns;
+	uint64_t
+		returns; /* of waits for a condition in a loop, which are one spell: how many ended before the last, whose position this is */
 	bool open;
 };
 /* The largest part of the time from_ns to to_ns, of which `first` is the thread's first event. `call`: of that call alone, which begins

@@ -13,6 +13,11 @@ struct tries { /* attempts at an object that was not given back since */
 	uint64_t object, function_id;
 	uint64_t count, start_ns, end_ns, position;
 };
+struct again { /* waits for a condition, in none of which it came true but perhaps in the last: the mutex was not given back between */
+	uint64_t object, mutex, function_id;
+	uint64_t count, start_ns, end_ns, position;
+	bool open;
+};
 struct preemptor {
 	uint32_t tid;
 	uint64_t ns;
@@ -25,6 +30,7 @@ struct adding {
 	ADA_ARRAY(struct ada_spent) parts;
 	uint64_t recent[3], recent_number; /* the part that was asked for last: a loop asks for the same one again and again */
 	ADA_ARRAY(struct tries) tries;
+	ADA_ARRAY(struct again) again;
 	const struct ada_sched_thread *sched; /* NULL: nothing is known of when the thread ran */
 	size_t spell;			      /* of it: the first that isn't told whole */
 	uint64_t switched_ns;		      /* up to which they are told */
@@ -67,6 +73,7 @@ static void add_part(struct adding *adding, const struct ada_spent *like, const 
 	part->start_ns = call->start_ns;
 	part->end_ns = call->end_ns;
 	part->open = call->outcome == ADA_OUTCOME_OPEN;
+	part->returns = 0;
 }
 
 /* Many attempts one after another are one wait, with all that lies between them. */
@@ -116,6 +123,57 @@ static void add_try(struct adding *adding, const struct ada_call *call, const st
 	}
 	tries->count++;
 	tries->end_ns = call->end_ns;
+}
+
+/* A loop of waits is one wait: whoever woke the thread last, it went on. */
+static void count_again(struct adding *adding, const struct again *again)
+{
+	struct ada_spent like = { .kind = ADA_CAUSE_CONDITION,
+				  .does = ADA_DOES_COND_WAIT,
+				  .function_id = again->function_id,
+				  .object = again->object,
+				  .has_object = true };
+	struct ada_spent *part = again->count > 1 ? part_of(adding, &like) : NULL;
+
+	if (!part || again->end_ns - again->start_ns <= part->end_ns - part->start_ns)
+		return;
+	part->position = again->position;
+	part->start_ns = again->start_ns;
+	part->end_ns = again->end_ns;
+	part->open = again->open;
+	part->returns = again->count - 1;
+}
+
+static void end_again(struct adding *adding, uint64_t mutex)
+{
+	for (size_t i = adding->again.count; i-- > 0;)
+		if (adding->again.items[i].mutex == mutex) {
+			count_again(adding, &adding->again.items[i]);
+			adding->again.items[i] = adding->again.items[--adding->again.count];
+		}
+}
+
+static void add_again(struct adding *adding, const struct ada_call *call, const struct ada_spent *like)
+{
+	struct again *again = NULL, new = { .object = like->object, .start_ns = call->start_ns };
+
+	if (!ada_cause_object(adding->spending->thread, call->position, like->does, 1, &new.mutex))
+		return;
+	for (size_t i = 0; i < adding->again.count && !again; i++)
+		if (adding->again.items[i].object == like->object && adding->again.items[i].mutex == new.mutex)
+			again = &adding->again.items[i];
+	if (again && again->position > call->position) /* the library's function around that wait */
+		return;
+	if (!again && ada_array_push(&adding->again, new)) {
+		adding->result = -ENOMEM;
+		return;
+	}
+	again = again ? again : &adding->again.items[adding->again.count - 1];
+	again->count++;
+	again->function_id = call->function_id;
+	again->position = call->position;
+	again->end_ns = call->end_ns;
+	again->open = call->outcome == ADA_OUTCOME_OPEN;
 }
 
 /* --- what the scheduler says --------------------------------------------------------------------------------------------- */
@@ -231,6 +289,10 @@ static void on_ended(void *context, const struct ada_call *call)
 		like.has_object = ada_cause_object(spending->thread, call->position, like.does, 0, &like.object);
 	if (like.has_object && (like.does == ADA_DOES_TRY_LOCK || like.does == ADA_DOES_UNLOCK))
 		add_try(adding, call, &like);
+	if (like.has_object && like.does == ADA_DOES_UNLOCK)
+		end_again(adding, like.object);
+	if (like.has_object && like.does == ADA_DOES_COND_WAIT)
+		add_again(adding, call, &like);
 	own_ns = ada_call_self(call);
 	add_part(adding, &like, call, own_ns > (uintptr_t)call->user ? own_ns - (uintptr_t)call->user : 0);
 }
@@ -338,6 +400,8 @@ int ada_cause_spend(struct ada_cause_reader *reader, struct ada_spending *spendi
 		ada_calls_end(&adding.calls, !spending->of_call || !adding.done ? spending->to_ns : 0);
 		for (size_t i = 0; i < adding.tries.count; i++)
 			count_tries(&adding, &adding.tries.items[i]);
+		for (size_t i = 0; i < adding.again.count; i++)
+			count_again(&adding, &adding.again.items[i]);
 		find_most(&adding);
 		result = adding.result;
 	}
@@ -345,6 +409,7 @@ int ada_cause_spend(struct ada_cause_reader *reader, struct ada_spending *spendi
 	ada_table_free(&adding.numbers);
 	ada_array_free(&adding.parts);
 	ada_array_free(&adding.tries);
+	ada_array_free(&adding.again);
 	ada_array_free(&adding.preemptors);
 	return result;
 }

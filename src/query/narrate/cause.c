@@ -370,6 +370,9 @@ static void tell_spent(struct ada_story *story, const struct ada_cause_link *lin
 		link->kind == ADA_CAUSE_RECORDER ? "the recorder, under " : "", name);
 	put_path(story, telling.stream, link->thread->process, &link->path);
 	fputs(".", telling.stream);
+	if (link->returns)
+		fprintf(telling.stream, " The wait ended %" PRIu64 " time%s before, and it waited again.", link->returns,
+			ada_words_s(link->returns));
 	ada_telling_say(story, "cause", &telling);
 	if (first)
 		ada_narrate_cite(story, link->thread, link->position, link->position);
