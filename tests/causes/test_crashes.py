@@ -249,3 +249,50 @@ def test_each_open_call_has_the_line_that_a_debugger_shows(ada, tmp_path, path, 
     assert len(re.findall("#", frames)) == len(path) + 1
     inlined = f", in inlined ask (ended.cc:{lines['ask']})"
     assert (inlined in frames) == (path[0] == "through"), frames
+
+
+STRAYED = {
+    "found": ("null", "look_up", r"^run_found crashed with SIGSEGV at address 0x0: it called a null pointer that look_up had returned .* before, "
+                                 r"in main > run_found > look_up\.$"),
+    "given": ("null", "look_up", r"^run_given crashed with SIGSEGV at address 0x0: its argument given is null, as look_up had returned it .* before, "
+                                 r"in main > look_up\.$"),
+    "unset": ("jump", None, r"^run_unset crashed with SIGSEGV at address 0x0: it called a function through a null pointer\.$"),
+    "garbage": ("jump", None, r"^run_at crashed with SIGSEGV at address 0x12345678: it called a function through a pointer that holds 0x12345678, "
+                              r"where no code is\.$"),
+    "long": ("jump", None, r"^run_at crashed with SIGSEGV.*: it called a function through a pointer that holds 0x4141414141414141, where no code is\.$"),
+    "data": ("jump", None, r"^run_at crashed with SIGSEGV at address (0x[0-9a-f]+): it called a function through a pointer that holds \1, where no code is\.$"),
+    "return": ("smashed-stack", None, r"^smash crashed with SIGSEGV.*: its return address was overwritten, with 0x4141414141414141\.$"),
+    "guard": ("smashed-stack", None, r"^The stack frame of guard was written over: its guard had changed when it was to return; SIGABRT ended the process\.$"),
+    "constant": ("read-only", None, r"^put crashed with SIGSEGV at address 0x[0-9a-f]+: it wrote to read-only data of strayed \(limits\)\.$"),
+    "relocated": ("read-only", None, r"^put_word crashed with SIGSEGV at address 0x[0-9a-f]+: it wrote to read-only data of strayed \(words\)\.$"),
+    "literal": ("read-only", None, r'^main > put_text called strcpy, which crashed with SIGSEGV at address 0x[0-9a-f]+: it wrote to read-only data '
+                                   r'of strayed \("a literal"\)\.$'),
+    "unmapped": ("freed", "munmap", r"^put crashed with SIGSEGV at address 0x[0-9a-f]+0a0: thread 0 had unmapped what was there .* before, "
+                                    r"in main > let_go > munmap\.$"),
+    "remapped": ("unknown", None, r"^put crashed with SIGSEGV at address 0x[0-9a-f]+000\.$"),
+    "page": ("unknown", None, r"^put crashed with SIGSEGV at address 0x[0-9a-f]+\.$"),
+    "read": ("unknown", None, r"^put crashed with SIGSEGV at address 0x12345678\.$"),
+    "word": ("unknown", None, r"^put crashed with SIGSEGV; the kernel does not say at which address, as where a pointer holds a value that is no address\.$"),
+}
+
+
+@pytest.fixture(scope="module", params=["-O0", "-O2"])
+def strayed(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("strayed") / "strayed"
+    subprocess.run(["cc", "-g", request.param, "-U_FORTIFY_SOURCE", "-fstack-protector-strong", "-fno-optimize-sibling-calls", "-fno-builtin-strcpy",
+                    "-fcf-protection=none", "-o", path, HERE / "strayed.c"], check=True)
+    return path
+
+
+@pytest.mark.parametrize("how", STRAYED)
+def test_calls_to_no_code_smashed_stacks_and_writes_to_constants(ada, strayed, tmp_path, how):
+    kind, culprit, text = STRAYED[how]
+    assert ada.trace(tmp_path, [strayed, how]).status != 0
+    rows = told(ada, Session(tmp_path).path)
+    headline = next(r for r in rows if r["window"] == 0)
+    assert re.search(text, headline["text"]), headline["text"]
+    assert (headline["crash"]["kind"], headline["crash"]["culprit_function"]) == (kind, culprit)
+    lines = {line.split("/* MARK ")[1].split()[0]: i for i, line in enumerate((HERE / "strayed.c").read_text().splitlines(), 1) if "/* MARK " in line}
+    place = lines.get({"constant": "put", "page": "put", "unmapped": "put", "remapped": "put", "read": "put", "garbage": "at", "data": "at", "long": "at"}.get(how, how))
+    frames = next(r for r in rows if r["kind"] == "crash-frames")["text"]
+    assert place is None or re.search(rf"#0 \w+\([^;]*\) at strayed\.c:{place}[;,]", frames), frames

@@ -9,9 +9,10 @@
 #include "query/session/windows.h"
 
 static const char *const names[] = {
-	[ADA_CRASH_UNKNOWN] = "unknown",   [ADA_CRASH_FREED] = "freed",		[ADA_CRASH_TWICE] = "double-free",
-	[ADA_CRASH_NULL] = "null",	   [ADA_CRASH_OVERFLOW] = "overflow",	[ADA_CRASH_EXCEPTION] = "exception",
-	[ADA_CRASH_NOEXCEPT] = "noexcept", [ADA_CRASH_ASSERTION] = "assertion", [ADA_CRASH_DIVISION] = "division",
+	[ADA_CRASH_UNKNOWN] = "unknown",    [ADA_CRASH_FREED] = "freed",	 [ADA_CRASH_TWICE] = "double-free",
+	[ADA_CRASH_NULL] = "null",	    [ADA_CRASH_OVERFLOW] = "overflow",	 [ADA_CRASH_EXCEPTION] = "exception",
+	[ADA_CRASH_NOEXCEPT] = "noexcept",  [ADA_CRASH_ASSERTION] = "assertion", [ADA_CRASH_DIVISION] = "division",
+	[ADA_CRASH_CONSTANT] = "read-only", [ADA_CRASH_JUMP] = "jump",		 [ADA_CRASH_SMASHED] = "smashed-stack",
 };
 
 const char *ada_crash_kind_name(enum ada_crash_kind kind)
@@ -41,6 +42,11 @@ uint64_t ada_crash_number(const struct ada_crash_cause *cause, const char *field
 	return strtoull(text ? text : ada_json_text(ada_json_get(crash, "registers"), field, "0"), NULL, 16);
 }
 
+int64_t ada_crash_code(const struct ada_crash_cause *cause)
+{
+	return json_object_get_int64(ada_json_get(ada_json_get(cause->process->manifest, "crash"), "code"));
+}
+
 bool ada_crash_is_pointer(const struct ada_argument *argument)
 {
 	return argument->kind == ADA_ARGUMENT_POINTER || argument->kind == ADA_ARGUMENT_STRING;
@@ -64,8 +70,9 @@ static void find_thread(struct ada_crash_cause *cause)
 
 static int find_mistake(struct ada_crash_cause *cause)
 {
-	static int (*const all[])(struct ada_crash_cause *) = { ada_crash_overflowed,  ada_crash_thrown, ada_crash_stopped,
-								ada_crash_freed_twice, ada_crash_freed,	 ada_crash_null,
+	static int (*const all[])(struct ada_crash_cause *) = { ada_crash_overflowed,  ada_crash_thrown,  ada_crash_stopped,
+								ada_crash_freed_twice, ada_crash_freed,	  ada_crash_null,
+								ada_crash_jumped,      ada_crash_smashed, ada_crash_constant,
 								ada_crash_divided };
 	int result = 0;
 
@@ -112,7 +119,13 @@ void ada_crash_free(struct ada_crash_cause *cause)
 
 bool ada_crash_line(const struct ada_crash_cause *cause, size_t frame, struct ada_debug_line *line)
 {
+	uint64_t address;
+
 	if (frame + 1 < cause->path.frames.count)
 		return ada_stack_line(&cause->path, cause->thread, frame, line);
-	return ada_process_line(cause->process, cause->path.frames.items[frame].function_id, ada_crash_number(cause, "rip"), line);
+	if (ada_crash_called(cause, &address))
+		address--;
+	else
+		address = ada_crash_number(cause, "rip");
+	return ada_process_line(cause->process, cause->path.frames.items[frame].function_id, address, line);
 }

@@ -4,7 +4,6 @@
  * way was gone nobody recorded.
  *
  * The code is the file's, so that hooks aren't in the way. */
-#include <Zydis/Zydis.h>
 #include <stdlib.h>
 #include <string.h>
 #include "query/crash/internal.h"
@@ -170,8 +169,14 @@ static bool is_goal(const struct walk *walk, const struct state *state, const st
 	const struct ada_crash_flow *flow = walk->flow;
 
 	*reached = false;
-	if (flow->registers) { /* the call behind which the address is */
-		*reached = state->registers & flow->registers;
+	if (flow->registers || flow->called) { /* the call behind which the address is */
+		const ZydisDecodedOperand *pointer = &step->operands[0];
+		struct slot slot;
+
+		*reached = flow->called ? (pointer->type == ZYDIS_OPERAND_TYPE_REGISTER ?
+						   holds(state, pointer->reg.value) :
+						   slot_of(pointer, &slot) && slot_find(state, &slot) < state->slot_count) :
+					  state->registers & flow->registers;
 		return step->instruction.mnemonic == ZYDIS_MNEMONIC_CALL && state->address + step->instruction.length == flow->to;
 	}
 	for (unsigned i = 0; i < step->instruction.operand_count; i++)

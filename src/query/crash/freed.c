@@ -83,21 +83,52 @@ static bool is_mistake(const struct ada_crash_cause *cause, const struct ada_fra
 	return last->thread != cause->thread || last->position < frame->position || (address >= block && address - block < 4096);
 }
 
+static void blame_event(struct ada_crash_cause *cause, enum ada_crash_kind kind, const struct ada_thread *thread, uint64_t position)
+{
+	const struct ada_event *event = atf_thread_get(thread->events, position);
+
+	cause->kind = kind;
+	cause->has_object = true;
+	cause->culprit = thread;
+	cause->culprit_position = position;
+	cause->culprit_ns = event->timestamp_ns;
+	cause->culprit_function_id = event->function_id;
+}
+
 static int blame(struct ada_crash_cause *cause, enum ada_crash_kind kind, size_t frame, const struct ada_argument *argument,
 		 const struct block_event *last)
 {
-	const struct ada_event *event = atf_thread_get(last->thread->events, last->position);
-
-	cause->kind = kind;
+	blame_event(cause, kind, last->thread, last->position);
 	cause->frame = frame;
-	cause->has_object = true;
 	cause->object = (uint64_t)argument->number;
 	cause->argument = strdup(argument->name);
-	cause->culprit = last->thread;
-	cause->culprit_position = last->position;
-	cause->culprit_ns = last->ns;
-	cause->culprit_function_id = event->function_id;
 	return cause->argument ? ada_stack_at(&cause->culprit_path, last->thread, last->position + 1) : -12;
+}
+
+/* The last munmap of all threads that covers the address, where nothing is mapped now. */
+static int blame_unmapped(struct ada_crash_cause *cause)
+{
+	const struct ada_process *process = cause->process;
+	uint64_t address = ada_crash_number(cause, "faultAddress");
+
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
+		uint64_t end = thread->events ? atf_thread_lower_bound(thread->events, cause->ns + 1) : 0;
+		uint64_t first = end > EVENTS_READ ? end - EVENTS_READ : 0;
+
+		for (uint64_t at = end; at-- > first && atf_thread_get(thread->events, at)->timestamp_ns >= cause->culprit_ns;) {
+			const struct ada_event *event = atf_thread_get(thread->events, at);
+			struct atf_detail record;
+
+			if (event->event_kind != ADA_EVENT_CALL || strcmp(ada_crash_symbol(process, event->function_id), "munmap") ||
+			    ada_thread_detail(thread, at, &record) || address - record.x[0] >= ((record.x[1] + 4095) & ~4095ull))
+				continue;
+			blame_event(cause, ADA_CRASH_FREED, thread, at);
+			break;
+		}
+	}
+	cause->object = address;
+	return cause->culprit ? ada_stack_at(&cause->culprit_path, cause->culprit, cause->culprit_position + 1) : 0;
 }
 
 int ada_crash_freed(struct ada_crash_cause *cause)
@@ -124,6 +155,8 @@ int ada_crash_freed(struct ada_crash_cause *cause)
 		}
 		ada_arguments_free(&arguments);
 	}
+	if (!result && cause->kind == ADA_CRASH_UNKNOWN && ada_crash_code(cause) == SEGV_MAPERR)
+		result = blame_unmapped(cause);
 	return result;
 }
 

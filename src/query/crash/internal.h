@@ -1,6 +1,7 @@
 /* Parts of crash.c. Each leaves the kind as it is where it finds nothing. 0 or -ENOMEM. */
 #ifndef ADA_QUERY_CRASH_INTERNAL_H
 #define ADA_QUERY_CRASH_INTERNAL_H
+#include <Zydis/Zydis.h>
 #include "query/crash/crash.h"
 #include "query/values/arguments.h"
 
@@ -8,6 +9,9 @@ int ada_crash_freed(struct ada_crash_cause *cause);	  /* freed.c */
 int ada_crash_freed_twice(struct ada_crash_cause *cause); /* freed.c */
 int ada_crash_null(struct ada_crash_cause *cause);	  /* null.c */
 int ada_crash_divided(struct ada_crash_cause *cause);	  /* divided.c */
+int ada_crash_constant(struct ada_crash_cause *cause);	  /* constant.c */
+int ada_crash_jumped(struct ada_crash_cause *cause);	  /* jumped.c */
+int ada_crash_smashed(struct ada_crash_cause *cause);	  /* jumped.c */
 int ada_crash_overflowed(struct ada_crash_cause *cause);  /* overflow.c: finds the thread, too, where nothing names it */
 int ada_crash_thrown(struct ada_crash_cause *cause);	  /* thrown.c: exceptions and assertions */
 int ada_crash_stopped(struct ada_crash_cause *cause);	  /* stopped.c: exceptions that a noexcept function stopped */
@@ -31,8 +35,29 @@ struct ada_crash_flow {
 	uint32_t has;
 	uint64_t to; /* the instruction that accesses memory; with `registers` the end of the call that has the value in one of them */
 	uint32_t registers;
+	bool called; /* the call asked for goes where the value says */
 };
 bool ada_crash_flows(const struct ada_crash_cause *cause, const struct ada_crash_flow *flow); /* flow.c */
+
+/* Whether the innermost open call called through a pointer to where no code is: *address lies behind that call. */
+bool ada_crash_called(const struct ada_crash_cause *cause, uint64_t *address); /* jumped.c */
+
+/* --- instruction.c --------------------------------------------------------------------------------------------------------- */
+
+struct ada_crash_instruction {
+	uint64_t address;
+	ZydisDecodedInstruction instruction;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+};
+/* False: no code that the file tells. */
+bool ada_crash_decode(const struct ada_crash_cause *cause, uint64_t address, struct ada_crash_instruction *of);
+/* All 64 bits of a general register at the crash; false: it is none. */
+bool ada_crash_register(const struct ada_crash_cause *cause, ZydisRegister name, uint64_t *value);
+/* The address of an operand in memory; false: it is none, or not known. */
+bool ada_crash_accesses(const struct ada_crash_cause *cause, const struct ada_crash_instruction *of, const ZydisDecodedOperand *operand,
+			uint64_t *address);
+
+/* --- crash.c --------------------------------------------------------------------------------------------------------------- */
 
 /* The symbol's name as the file has it, without a version; "" where it has none. */
 const char *ada_crash_symbol(const struct ada_process *process, uint64_t function_id);
@@ -40,5 +65,6 @@ const char *ada_crash_symbol(const struct ada_process *process, uint64_t functio
 int ada_crash_arguments(const struct ada_thread *thread, uint64_t position, struct ada_arguments *arguments, struct atf_detail *record);
 /* Of the crash's record in the manifest; 0: there is none. */
 uint64_t ada_crash_number(const struct ada_crash_cause *cause, const char *field);
+int64_t ada_crash_code(const struct ada_crash_cause *cause); /* si_code */
 bool ada_crash_is_pointer(const struct ada_argument *argument);
 #endif

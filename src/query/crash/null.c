@@ -126,10 +126,19 @@ int ada_crash_null(struct ada_crash_cause *cause)
 	struct atf_detail record;
 	int result = 0;
 
-	if (cause->signal != SIGSEGV || !cause->recorded || ada_crash_number(cause, "faultAddress") >= FIRST_PAGES)
+	if (cause->signal != SIGSEGV || !cause->recorded || ada_crash_number(cause, "faultAddress") >= FIRST_PAGES ||
+	    (ada_crash_code(cause) != SEGV_MAPERR && ada_crash_code(cause) != SEGV_ACCERR))
 		return 0;
+	if (flow.to == ada_crash_number(cause, "faultAddress")) {
+		if (flow.to || !ada_crash_called(cause, &flow.to))
+			return 0;
+		flow.called = true;
+	}
+	cause->is_called = flow.called;
 	for (size_t frame = count; frame-- > 0 && !result && cause->kind == ADA_CRASH_UNKNOWN;) {
-		bool inside = ada_process_code(cause->process, cause->path.frames.items[frame].function_id, flow.to, &flow.start,
+		/* Behind a call that never returns another function may begin. */
+		bool behind = flow.called || asked;
+		bool inside = ada_process_code(cause->process, cause->path.frames.items[frame].function_id, flow.to - behind, &flow.start,
 					       &flow.bytes);
 
 		flow.registers = asked;
@@ -144,6 +153,7 @@ int ada_crash_null(struct ada_crash_cause *cause)
 		if (!asked)
 			break;
 		flow.to = record.lr;
+		flow.called = false;
 		end = cause->path.frames.items[frame].position;
 	}
 	if (cause->kind == ADA_CRASH_UNKNOWN) {

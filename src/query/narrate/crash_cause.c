@@ -12,6 +12,13 @@
 #define FRAMES_TOLD 16 /* the innermost ones */
 #define STRING_TOLD 60 /* of a string among their arguments */
 
+static const char *base_name(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return slash ? slash + 1 : file;
+}
+
 static void put_path(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
 {
 	char *text = ada_cause_path_text(cause->process, &cause->culprit_path, story->options.full_names);
@@ -97,17 +104,40 @@ static void put_pointer(struct ada_story *story, FILE *stream, const struct ada_
 	char name[ADA_WORDS_NAME], text[ADA_UNITS_TEXT];
 
 	put_crash(story, stream, cause);
-	if (freed)
+	if (freed && !cause->argument)
+		fprintf(stream, ": thread %u had unmapped what was there ", cause->culprit->number);
+	else if (freed)
 		fprintf(stream, ": its argument %s, 0x%" PRIx64 ", points to a block that thread %u had freed ",
 			*cause->argument ? cause->argument : "without name", cause->object, cause->culprit->number);
 	else if (cause->argument)
 		fprintf(stream, ": its argument %s is null, as %s had returned it ", *cause->argument ? cause->argument : "without name",
 			ada_words_function(story, cause->process, cause->culprit_function_id, name));
 	else
-		fprintf(stream, ": a null pointer that %s had returned ",
+		fprintf(stream, ": %sa null pointer that %s had returned ", cause->is_called ? "it called " : "",
 			ada_words_function(story, cause->process, cause->culprit_function_id, name));
 	fprintf(stream, "%s before, in ", ada_format_duration(cause->ns - cause->culprit_ns, text));
 	put_path(story, stream, cause);
+}
+
+static void put_strayed(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
+{
+	char name[ADA_WORDS_NAME], text[ADA_WORDS];
+
+	if (cause->kind == ADA_CRASH_SMASHED && !cause->has_object) {
+		fprintf(stream, "The stack frame of %s was written over: its guard had changed when it was to return; %s ended the process",
+			blamed(story, cause, name), ada_words_signal(cause->signal, text));
+		return;
+	}
+	put_unknown(story, stream, cause);
+	if (cause->kind == ADA_CRASH_SMASHED)
+		fprintf(stream, ": its return address was overwritten, with 0x%" PRIx64, cause->object);
+	else if (cause->kind == ADA_CRASH_JUMP && cause->object)
+		fprintf(stream, ": it called a function through a pointer that holds 0x%" PRIx64 ", where no code is", cause->object);
+	else if (cause->kind == ADA_CRASH_JUMP)
+		fputs(": it called a function through a null pointer", stream);
+	else
+		fprintf(stream, ": it wrote to read-only data of %s%s%s%s", base_name(cause->file), cause->text ? " (" : "",
+			cause->text ? cause->text : "", cause->text ? ")" : "");
 }
 
 static void put_twice(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
@@ -199,6 +229,9 @@ void ada_narrate_crash_cause(struct ada_story *story, const struct ada_crash_cau
 	case ADA_CRASH_NOEXCEPT:
 	case ADA_CRASH_EXCEPTION: put_exception(story, telling.stream, cause); break;
 	case ADA_CRASH_ASSERTION: put_assertion(story, telling.stream, cause); break;
+	case ADA_CRASH_SMASHED:
+	case ADA_CRASH_JUMP:
+	case ADA_CRASH_CONSTANT: put_strayed(story, telling.stream, cause); break;
 	case ADA_CRASH_DIVISION:
 		put_crash(story, telling.stream, cause);
 		fputs(": an integer division by zero", telling.stream);
@@ -231,13 +264,6 @@ static void shorten(char *text)
 		if (text[end - back] == '\\')
 			end -= back;
 	strcpy(text + end, "\"...");
-}
-
-static const char *base_name(const char *file)
-{
-	const char *slash = strrchr(file, '/');
-
-	return slash ? slash + 1 : file;
 }
 
 /* "#0 handle(s=0x55d0c4a012a0) at server.c:8" */
