@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from documents import dead_links
 from harness import Ada, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -27,6 +28,16 @@ def test_everything_is_in_its_place(installed):
     wanted = ["bin/ada", "lib/ada/libada-agent.so", "lib/libatf.so", "lib/libatf.a", "lib/pkgconfig/libatf.pc", "include/ada/atf.h",
               "share/man/man1/ada.1", "share/man/man1/ada-trace.1"]
     assert [name for name in wanted if not (installed / name).exists()] == []
+
+
+def test_links_in_installed_documents_lead_somewhere(installed):
+    """The manual is where man looks, and not beside them once more."""
+    documents = installed / "share" / "doc" / "ada"
+    assert dead_links(documents) == []
+    there = {path.relative_to(documents).as_posix() for path in documents.rglob("*") if path.is_file()}
+    assert {"README.md", "docs/tutorial/spike.c", "docs/cookbook.md", "docs/comparison.md", "docs/pictures/view-call.png", "docs/examples/timeline.c",
+            "docs/manifest.schema.json", "docs/inside/hook.md"} <= there
+    assert [name for name in there if "/man/" in name] == []
 
 
 def test_the_shared_library_has_its_version_and_no_symbols_of_its_inside(installed):

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from documents import dead_links
 from harness import run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -84,6 +85,14 @@ def test_completions_and_manual_are_where_shells_and_man_look(bare):
     listed = bare("dpkg", "-L", *PACKAGES).stdout.decode().splitlines()
     assert [name for name in wanted if name not in listed] == []
     assert "/usr/share/man/man1/ada-trace.1.gz" in listed and "/usr/share/man/man3/atf.3.gz" in listed
+
+
+def test_the_documents_lead_to_each_other(packages, tmp_path):
+    succeed(["dpkg", "-x", next(packages.glob("ada_*.deb")), tmp_path])
+    documents = tmp_path / "usr/share/doc/ada"
+    assert dead_links(documents) == []
+    for name in ("README.md", "docs/cookbook.md", "docs/comparison.md", "docs/tutorial/spike.c", "docs/pictures/view-call.png"):
+        assert (documents / name).is_file(), name
 
 
 def test_they_go_and_leave_nothing(bare):
