@@ -62,6 +62,45 @@ def test_graph_knows_every_number(ada, session):
     assert result["completeness"] == {"events": 10, "lost": 0, "detailCoverage": 0, "complete": True}
 
 
+def spent_by_path(events, from_ns, to_ns, end_ns):
+    """{path: (calls that lie in the range in part, time of theirs within it, of it their own)}, event after event."""
+    result, stack = collections.defaultdict(lambda: [0, 0, 0]), []
+
+    def spend(since, until):
+        since, until = max(since, from_ns), min(until, to_ns)
+        if since < until and stack:
+            result[tuple(stack)][2] += until - since
+            for depth in range(1, len(stack) + 1):
+                result[tuple(stack[:depth])][1] += until - since
+
+    for event, after in zip(events, [*[event["timestamp_ns"] for event in events[1:]], end_ns]):
+        if event["kind"] == "call":
+            stack.append(event["function"])
+            if from_ns <= event["timestamp_ns"] < to_ns:
+                result[tuple(stack)][0] += 1
+        else:
+            stack.pop()
+        if event["timestamp_ns"] < from_ns <= after:
+            for depth in range(1, len(stack) + 1):
+                result[tuple(stack[:depth])][0] += 1
+        spend(event["timestamp_ns"], after)
+    return {path: tuple(row) for path, row in result.items()}
+
+
+@pytest.mark.parametrize("moment", range(0, 1000, 37))
+def test_calls_are_clipped_to_the_range(ada, session, moment):
+    path = session("plain")
+    events = [json.loads(line) for line in ada("dump", "--format=json", path).stdout.splitlines()][:-1]
+    first, last = events[0]["timestamp_ns"], events[-1]["timestamp_ns"]
+    for length in (1, 30, 300, 2000):
+        from_ns = first + moment
+        rows = as_json(ada, "graph", "--clip", f"--from={from_ns}", f"--to={from_ns + length}", path)["rows"]
+        assert paths(rows, "calls", "total_ns", "self_ns") == spent_by_path(events, from_ns, from_ns + length, last)
+        picture = ada("export", "--format=svg", f"--from={from_ns}", f"--to={from_ns + length}", path).stdout
+        assert [int(ns) for ns in re.findall(rb' data-ns="(\d+)"', picture)[:1]] == [row["total_ns"] for row in rows[:1]], picture
+    assert as_json(ada, "graph", "--clip", path)["rows"] == as_json(ada, "graph", path)["rows"]
+
+
 def test_paths_that_are_merged_are_told(ada, session, tmp_path):
     """1,071,817 of them, of which 1,048,576 are told apart."""
     path = session("paths")

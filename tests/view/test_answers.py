@@ -165,7 +165,7 @@ def test_a_search_marks_where_the_function_is_called(view, calls):
 @pytest.mark.parametrize("command", ["report", "graph", "narrate"])
 def test_commands_answer_as_commands(ada, session, view, command):
     server = view("story")
-    more = ["--min=0.05"] if command == "graph" else []
+    more = ["--min=0.05", "--clip"] if command == "graph" else []
     assert server.ask("command", run=command)["rows"] == ada.rows(command, session("story"), *more)
     assert server.ask("command", run=command, window=0)["rows"] == ada.rows(command, session("story"), "--window=0", *more)
 

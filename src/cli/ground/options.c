@@ -90,6 +90,7 @@ static const struct row table[] = {
 	  " numbers largest first, with --diff the largest change",
 	  TEXT(sort) },
 	{ "graph", "callers", 0, NULL, "of --function: who led to it, turned around", FLAG(callers) },
+	{ "graph", "clip", 0, NULL, "of each call only what lies between --from and --to", FLAG(clip) },
 	{ "graph", "fold", 0, NULL, "recursion counts in the outermost call's line", FLAG(fold) },
 	{ "graph", "depth", 0, "N", "at most N calls below each other (text: 100)", COUNT(depth, 1, UINT32_MAX) },
 	{ "graph", "min", 0, "PERCENT", "only branches of that much of the tree (text: 0.5)", TEXT(min_percent) },

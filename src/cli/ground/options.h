@@ -21,7 +21,7 @@ struct ada_options {
 	uint64_t window, limit;				     /* UINT64_MAX: any, all */
 	struct ada_pattern_list functions, exclude, modules; /* empty: all, none, all */
 	const char *diff, *sort, *seq, *min_percent;
-	bool callers, calls, cost, cpu, detail, fold, source;
+	bool callers, calls, clip, cost, cpu, detail, fold, source;
 	uint64_t depth, min_duration_ns;
 	bool schema;
 	const char *timeout;

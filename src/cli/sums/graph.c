@@ -50,7 +50,7 @@ static bool is_wanted(void *context, const struct ada_tree_node *node)
 static int make_tree(struct ada_tree *tree, uint64_t *run_ns, struct ada_comparison *comparison, int side,
 		     const struct ada_options *options, struct ada_error *error)
 {
-	struct ada_tree_how how = { .fold = options->fold };
+	struct ada_tree_how how = { .fold = options->fold, .clip = options->clip };
 	int result = ada_tree_compute(tree, &comparison->selections[side], &how, 0, error);
 
 	if (result)

@@ -108,8 +108,10 @@ static int line_compose(struct command_line *line, struct ada_question *question
 	if (run && (!strcmp(run, "report") || !strcmp(run, "graph") || !strcmp(run, "narrate"))) {
 		line_add(line, "%s", run);
 		line_add(line, "--format=json");
-		if (!strcmp(run, "graph"))
+		if (!strcmp(run, "graph")) {
 			line_add(line, "--min=0.05"); /* what a picture can show */
+			line_add(line, "--clip");
+		}
 		status = line_add_range(line, question);
 	} else if (run && !strcmp(run, "detail")) {
 		status = line_event(question, &thread, &position);

@@ -89,7 +89,7 @@ static void scan_stretch(struct ada_scan *scan, struct position *position, uint6
 			scan->events++;
 			if (event->event_kind == ADA_EVENT_LOST)
 				*lost += event->function_id;
-		} else if (!scan->open) {
+		} else if (!scan->open || scan->clipped) {
 			position->done = true;
 			return;
 		}
@@ -108,12 +108,17 @@ static void scan_stretch(struct ada_scan *scan, struct position *position, uint6
 /* Puts in the calls that are open where the selection's time begins; the receiver hears nothing of them. */
 static int begin_open(struct ada_scan *scan, uint64_t position)
 {
-	int result = ada_stack_at(&scan->above, scan->thread, position);
+	int result;
 
+	if (scan->clipped && ada_process_end_ns(scan->thread->process) <= scan->job->selection->from_ns)
+		return 0; /* they ended with it */
+	result = ada_stack_at(&scan->above, scan->thread, position);
 	scan->seeding = true;
 	if (!result)
 		result = ada_stack_seed(&scan->above, &scan->calls);
 	scan->seeding = false;
+	for (size_t i = 0; i < scan->calls.stack.count && scan->clipped; i++)
+		scan->calls.stack.items[i].start_ns = scan->job->selection->from_ns;
 	return result;
 }
 
@@ -122,6 +127,7 @@ static void scan_thread(struct ada_scan *scan, size_t number)
 	const struct ada_selection *selection = scan->job->selection;
 	const struct ada_thread *thread = selection->threads.items[number];
 	struct position position = {};
+	uint64_t end_ns;
 
 	if (!thread->events || !thread->count)
 		return;
@@ -135,12 +141,15 @@ static void scan_thread(struct ada_scan *scan, size_t number)
 	}
 	if (!scan->result && scan->receiver->thread)
 		scan->receiver->thread(scan);
+	for (size_t i = 0; i < scan->calls.stack.count; i++)
+		scan->open += scan->calls.stack.items[i].user != NULL;
 	while (!scan->result && !position.done) {
 		scan_stretch(scan, &position, &scan->job->lost[number]);
 		if (!scan->result && ada_interrupted())
 			scan->result = -EINTR;
 	}
-	ada_calls_end(&scan->calls, ada_process_end_ns(thread->process));
+	end_ns = ada_process_end_ns(thread->process);
+	ada_calls_end(&scan->calls, scan->clipped && selection->to_ns < end_ns ? selection->to_ns : end_ns);
 	atf_thread_release(thread->events, position.released, position.at);
 	ada_stack_close(&scan->above);
 }

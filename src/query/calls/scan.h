@@ -18,6 +18,9 @@ struct ada_scan { /* one worker: the first member of the caller's own struct */
 	 * them. */
 	struct ada_stack above;
 	int result; /* a receiver that fails sets it; ends the work */
+	/* Set by the caller: of each call the part counts that lies in the selection's time. Those of `above` then begin with it, with
+	 * `user` NULL, which the receiver's `thread` may set; and what is open at its end is told as open, to that time. */
+	bool clipped;
 	/* scan.c's own: */
 	struct ada_scan_job *job;
 	uint64_t to; /* position: calls that begin from there on are not told */

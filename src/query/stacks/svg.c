@@ -250,7 +250,7 @@ int ada_export_svg(struct ada_export *export, struct ada_error *error)
 	int result = ada_thread_groups_make(&threads, selection);
 
 	if (!result)
-		result = ada_tree_compute(&tree, selection, &(struct ada_tree_how){ .groups = threads.groups }, 0, error);
+		result = ada_tree_compute(&tree, selection, &(struct ada_tree_how){ .groups = threads.groups, .clip = true }, 0, error);
 	if (!result) {
 		picture.tree = &tree;
 		export->completeness = tree.completeness;

@@ -85,9 +85,22 @@ static uint32_t node_of(const struct ada_call *call)
 	return (uintptr_t)call->user >> 1;
 }
 
+static void count_in(struct worker *worker, uint32_t parent, struct ada_call *call)
+{
+	uint32_t number = parent == ADA_NO_NODE ? ADA_NO_NODE : find_child(worker, parent, call->function_id);
+
+	if (number == ADA_NO_NODE) {
+		worker->scan.result = -ENOMEM;
+		return;
+	}
+	worker->growth.nodes.items[number].calls++;
+	call->user = as_user(number, worker->growth.nodes.items[number].next++);
+}
+
 static void begin_thread(struct ada_scan *scan)
 {
 	struct worker *worker = (struct worker *)scan;
+	struct ada_call *open = scan->calls.stack.items; /* those of `above`, outermost first */
 
 	worker->base = 0;
 	if (ada_growth_open(&worker->growth))
@@ -98,6 +111,8 @@ static void begin_thread(struct ada_scan *scan)
 		scan->result = -ENOMEM;
 	worker->above = worker->base;
 	worker->above_count = 0;
+	for (size_t i = 0; i < scan->above.frames.count && scan->clipped && !scan->result; i++)
+		count_in(worker, i ? node_of(&open[i - 1]) : worker->base, &open[i]);
 }
 
 /* The node of the innermost call that is still open from before the selection. */
@@ -118,16 +133,8 @@ static void count_begun(struct ada_scan *scan, struct ada_call *call)
 {
 	struct worker *worker = (struct worker *)scan;
 	const struct ada_call *caller = ada_scan_caller(scan, call);
-	uint32_t parent = caller ? node_of(caller) : find_above(worker), number = ADA_NO_NODE;
 
-	if (parent != ADA_NO_NODE)
-		number = find_child(worker, parent, call->function_id);
-	if (number == ADA_NO_NODE) {
-		scan->result = -ENOMEM;
-		return;
-	}
-	worker->growth.nodes.items[number].calls++;
-	call->user = as_user(number, worker->growth.nodes.items[number].next++);
+	count_in(worker, caller ? node_of(caller) : find_above(worker), call);
 }
 
 static void count_set_aside(struct ada_scan *scan, struct ada_call *call)
@@ -186,8 +193,10 @@ static int grow(struct ada_tree *tree, const struct ada_selection *selection, st
 
 	if (!crew)
 		return ada_error_system(error, ENOMEM, "%s", selection->session->path);
-	for (unsigned int i = 0; i < count; i++)
+	for (unsigned int i = 0; i < count; i++) {
 		crew[i].budget = budget;
+		crew[i].scan.clipped = budget->how->clip;
+	}
 	result = ada_scan_run(selection, &receiver, crew, sizeof *crew, count, &tree->completeness, error);
 	sum = &crew[0].growth;
 	for (unsigned int i = 1; i < count; i++) {

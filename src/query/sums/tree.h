@@ -40,6 +40,8 @@ struct ada_tree_how { /* all zero: of all threads as one */
 	/* Folds recursion: a call below another of its function counts in that call's node. A node's total_ns then leaves out calls that
 	 * lie below another call of the node; calls and self_ns of a function stay what they are. */
 	bool fold;
+	/* Of each call the part counts, in calls, total_ns and self_ns, that lies in the selection's time, also of one that began before. */
+	bool clip;
 	size_t bound; /* instead of ADA_TREE_NODES, for tests; 0: that */
 };
 int ada_tree_compute(struct ada_tree *tree, const struct ada_selection *selection, const struct ada_tree_how *how, unsigned int workers,

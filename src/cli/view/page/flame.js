@@ -62,8 +62,8 @@ function frames(place, top, said) {
 
 ranged("flame", async (panel, range, signal, words) => {
   const told = await ask("command", { run: "graph", ...range }, signal);
-  const place = element("div", { id: "frames" }), said = element("p", { className: "quiet", role: "status" }, `Of the ${words}. A frame shows what lies below it.`);
+  const place = element("div", { id: "frames" }), said = element("p", { className: "quiet", role: "status" }, `Time within the ${words}. A frame shows what lies below it.`);
   panel.replaceChildren(said, place);
   if (told.rows.length) frames(place, treeOf(told.rows), said);
-  else said.textContent = `No call begins in the ${words}.`;
+  else said.textContent = `No call is open in the ${words}.`;
 });

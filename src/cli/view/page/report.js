@@ -27,7 +27,7 @@ function table(rows, again) {
 ranged("report", async (panel, range, signal, words) => {
   const told = await ask("command", { run: "report", ...range }, signal);
   const put = () => panel.replaceChildren(
-    element("p", { className: "quiet" }, `Of the ${words}: ${count(told.rows.length)} functions${told.rows.length > SHOWN ? `, ${SHOWN} shown` : ""}` +
+    element("p", { className: "quiet" }, `Calls that begin in the ${words}: ${count(told.rows.length)} functions${told.rows.length > SHOWN ? `, ${SHOWN} shown` : ""}` +
       `${told.completeness.lost ? `; ${count(told.completeness.lost)} events were lost` : ""}.`),
     table(told.rows, put));
   put();
