@@ -37,6 +37,11 @@ PROGRAMS = {
     "starved": ("lock", "pthread_rwlock_wrlock", True, "look_up", "reader > look_up > usleep"),
     "timed": ("lock", "pthread_mutex_timedlock", True, "compact", "background > rebuild > compact > usleep"),
     "pool": ("condition", "syscall", True, "nightly_report(int)", "nightly_report > usleep"),
+    "spin": ("lock", "pthread_spin_lock", True, "crunch", "owner > update > crunch"),
+    "barrier": ("condition", "pthread_barrier_wait", True, "sort_part", "sorter > part > sort_part > usleep"),
+    "slots": ("condition", "sem_wait", True, "render", "worker > job > render > usleep"),
+    "nested": ("lock", "pthread_mutex_lock", True, "compact", "walker > walk > walk > walk > walk > compact > usleep"),
+    "spawn": ("child", "waitpid", False, "run_tool", "main > serve > run_tool > waitpid"),
     "pause": ("sleep", "usleep", False, "back_off", "main > serve > back_off > usleep"),
 }
 

@@ -13,10 +13,12 @@ from live import Live
 
 pytestmark = pytest.mark.traces
 HERE = pathlib.Path(__file__).parent
-# kind, the function that waits, words of the headline
+# kind, the function that waits, words of the headline, threads that wait in the function
 HANGS = {
-    "deadlock": ("deadlock", "pthread_mutex_lock", ["serve", "rebuild"]),
-    "lost": ("condition", "pthread_cond_wait", ["announcer > announce"]),
+    "deadlock": ("deadlock", "pthread_mutex_lock", ["serve", "rebuild"], 2),
+    "three": ("deadlock", "pthread_mutex_lock", ["serve", "rebuild", "reindex"], 2),
+    "twice": ("deadlock", "pthread_mutex_lock", ["serve > look_up > pthread_mutex_lock, which it holds itself"], 1),
+    "lost": ("condition", "pthread_cond_wait", ["announcer > announce"], 1),
 }
 LIMIT_S = 60
 
@@ -39,7 +41,7 @@ def hang(ada, programs, tmp_path):
         live = Live(ada, tmp_path, [programs / name, mode], *rolls)
         started.append(live)
         waits = HANGS[name][1] if mode != "control" else "await_input"
-        threads = 2 if waits == "pthread_mutex_lock" else 1
+        threads = HANGS[name][3] if mode != "control" else 1
         open_for = f"SELECT thread FROM calls WHERE function = '{waits}' AND outcome = 'open' AND duration_ns > 200000000"
         # a recording that has just begun has files that are still being written, and the answer says so
         await_(lambda: len(rows(ada, "query", live.session, open_for, status=(0, 125))) == threads)
@@ -74,7 +76,7 @@ def of_window(ada, session):
 @pytest.mark.parametrize("mode", ["cause", "crowd"])
 @pytest.mark.parametrize("name", HANGS)
 def test_a_hang_is_told_while_it_lasts(ada, hang, name, mode):
-    kind, waited, words = HANGS[name]
+    kind, waited, words, _ = HANGS[name]
     session = hang(name, mode).session
     headline = of_window(ada, session)
     assert (headline["cause"]["kind"], headline["cause"]["function_waited"]) == (kind, waited)

@@ -4,8 +4,8 @@
 #include "atf/sched/sched.h"
 #include "sql_fixture.h"
 
-static const char *const names[] = { "main", "serve", "usleep", "malloc" };
-enum { MAIN, SERVE, USLEEP, MALLOC, NAMES };
+static const char *const names[] = { "main", "serve", "usleep", "malloc", "pthread_spin_lock", "pthread_spin_unlock" };
+enum { MAIN, SERVE, USLEEP, MALLOC, SPIN_LOCK, SPIN_UNLOCK, NAMES };
 
 #define CALL_MS 400
 #define SAMPLE_MS 20
@@ -200,6 +200,39 @@ static void test_preempted_in_the_allocator(void **state)
 	sql_close(sql);
 }
 
+/* Who spins has no CPU for a part of the time, but was held up by who had the lock: for long in the first wait, no time in the second. */
+static void test_a_spin_lock_that_was_held(void **state)
+{
+	const struct plan plan = { .ready = 15 };
+	struct fixture *fixture = *state;
+	struct atf_sched_writer *samples = lane_of(fixture, "samples.atf");
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES), *holder = synth_thread(fixture->synth, 11, "holder");
+	struct sql *sql;
+
+	synth_call(holder, MAIN);
+	synth_call(holder, SPIN_LOCK);
+	synth_event(holder, ADA_EVENT_OBJECT, 0xa000, 1);
+	synth_return(holder);
+	synth_pass(holder, (CALL_MS - 1) * MS);
+	synth_call(holder, SPIN_UNLOCK);
+	synth_event(holder, ADA_EVENT_OBJECT, 0xa000, 1);
+	synth_return(holder);
+	synth_call(thread, MAIN);
+	for (int i = 0; i < 2; i++) {
+		synth_call(thread, SPIN_LOCK);
+		synth_event(thread, ADA_EVENT_OBJECT, 0xa000 + (uint64_t)i, 1);
+		synth_pass(thread, CALL_MS * MS);
+		synth_return(thread);
+	}
+	for (uint64_t ms = SAMPLE_MS; ms <= 2 * CALL_MS; ms += SAMPLE_MS)
+		put_sample(samples, &plan, SYNTH_START_NS + ms * MS, SAMPLE_MS);
+	assert_int_equal(atf_sched_writer_close(samples), 0);
+	sql = sql_open(fixture, true);
+	sql_expect(sql, "SELECT kind, culprit_thread, share FROM causes(0, 1)", "lock|1|1.0\n");
+	sql_expect(sql, "SELECT kind, culprit_thread FROM causes(0, 4)", "runqueue|-\n");
+	sql_close(sql);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +240,7 @@ int main(void)
 		FIXTURE_TEST(test_pages_from_a_disk),
 		FIXTURE_TEST(test_the_longest_of_many_calls),
 		FIXTURE_TEST(test_preempted_in_the_allocator),
+		FIXTURE_TEST(test_a_spin_lock_that_was_held),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,6 +45,8 @@ static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *l
 		result = ada_cause_holds(reader, &at_end, &holds);
 	if (result)
 		return result;
+	if (!holds.longest.thread && question->open && !link->once)
+		ada_cause_own_hold(reader, question, &holds);
 	link->holders = holds.threads;
 	link->culprit = holds.longest.thread;
 	if (!link->culprit) {
@@ -201,13 +203,27 @@ static int find_signal(struct ada_cause_reader *reader, struct ada_cause_link *l
 	return find_holder(reader, link, &question);
 }
 
+/* Whether somebody held the lock for most of the time in which the thread had no CPU, and would have spun. Then that is the cause. */
+static bool held_meanwhile(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
+{
+	struct ada_question question = question_of(link);
+	struct ada_holds holds;
+
+	if (does != ADA_DOES_LOCK || !link->has_object || ada_cause_holds(reader, &question, &holds) || !holds.longest.thread ||
+	    holds.longest.overlap_ns * 2 < link->wait_end_ns - link->wait_start_ns)
+		return false;
+	link->kind = ADA_CAUSE_LOCK;
+	link->spent_ns = link->wait_end_ns - link->wait_start_ns;
+	return true;
+}
+
 static int find_culprit(struct ada_cause_reader *reader, struct ada_cause_link *link, const struct ada_spending *spending)
 {
 	struct ada_question question = question_of(link);
 	enum ada_does does = spending->most.does;
 
-	if (link->kind == ADA_CAUSE_RUNQUEUE || link->kind == ADA_CAUSE_THROTTLED) /* it was free to go on: nobody held it up */
-		return 0;
+	if ((link->kind == ADA_CAUSE_RUNQUEUE || link->kind == ADA_CAUSE_THROTTLED) && !held_meanwhile(reader, link, does))
+		return 0; /* it was free to go on: nobody held it up */
 	/* Nobody sees what the allocator waits for; that it was ready to run is known. */
 	if (does == ADA_DOES_ALLOCATE && !waits_for_arena(reader, link, spending))
 		link->kind = spending->allocating_ready_ns * 2 >= link->spent_ns ? ADA_CAUSE_PREEMPTED : ADA_CAUSE_UNKNOWN;

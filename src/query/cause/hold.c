@@ -153,6 +153,14 @@ int ada_cause_holds(struct ada_cause_reader *reader, const struct ada_question *
 	return 0;
 }
 
+void ada_cause_own_hold(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds)
+{
+	struct holding own;
+
+	open_holding(&own, reader, question->thread, question, holds);
+	look_back(&own, 0);
+}
+
 int ada_cause_stream_holds(struct ada_cause_reader *reader, struct ada_question *question, struct ada_holds *holds)
 {
 	int result;

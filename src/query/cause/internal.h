@@ -120,7 +120,9 @@ int ada_cause_holds(struct ada_cause_reader *reader, const struct ada_question *
 /* Likewise, of a wait to read or write a stream: who had locked it for most of that time kept the thread from it. The lock that functions of
  * libc take themselves nobody sees: where nobody else had it, it was input or output, as far as is known, and the holds are empty. */
 int ada_cause_stream_holds(struct ada_cause_reader *reader, struct ada_question *question, struct ada_holds *holds);
-/* Which thread ran the initialiser meanwhile (once.c). Likewise. */
+/* Whether the thread that waits holds the object itself: nobody else was found to. Adds to *holds. */
+void ada_cause_own_hold(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds);
+/* Which thread ran the initialiser meanwhile (once.c). 0 or -ENOMEM. */
 int ada_cause_initialiser(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds);
 /* The last operation of another thread that ended such a wait; NULL: none in that time. `before`: the last one before it, instead. */
 const struct ada_thread *ada_cause_waker(struct ada_cause_reader *reader, const struct ada_question *question, enum ada_does does,

@@ -74,6 +74,8 @@ static const struct known functions[] = {
 	{ "getline", ADA_DOES_STREAM_3 },
 	{ "inotify_init", ADA_DOES_MAKE_DESCRIPTOR },
 	{ "inotify_init1", ADA_DOES_MAKE_DESCRIPTOR },
+	{ "lockf", ADA_DOES_IO },
+	{ "lockf64", ADA_DOES_IO },
 	{ "malloc", ADA_DOES_ALLOCATE },
 	{ "memfd_create", ADA_DOES_MAKE_DESCRIPTOR },
 	{ "mkostemp", ADA_DOES_MAKE_DESCRIPTOR },

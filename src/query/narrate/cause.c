@@ -126,7 +126,10 @@ static void put_deadlock(struct ada_story *story, FILE *stream, const struct ada
 		put_object(story, stream, link);
 		fputs(" in ", stream);
 		put_path(story, stream, link->thread->process, &link->path);
-		fprintf(stream, ", held by thread %u", link->culprit->number);
+		if (link->culprit == link->thread)
+			fputs(", which it holds itself", stream);
+		else
+			fprintf(stream, ", held by thread %u", link->culprit->number);
 	}
 }
 
