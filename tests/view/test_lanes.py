@@ -113,6 +113,50 @@ def test_arrows_lead_to_who_ended_a_wait(browser, serve, recorded):
         assert page.text("#call h2") == row["ended_function"]
 
 
+# What is drawn in one frame: a letter for each name on a slice, for each arrow's line and head.
+STROKES = """
+const { redraw } = await import("./draw.js"), wait = getComputedStyle(document.documentElement).getPropertyValue("--wait").trim();
+const paint = CanvasRenderingContext2D.prototype, { fillText, stroke } = paint, done = [], frames = document.body.dataset.frames;
+const probe = document.createElement("canvas").getContext("2d");
+probe.strokeStyle = wait;
+paint.fillText = function (...what) { done.push("n"); return fillText.apply(this, what); };
+paint.stroke = function (...what) { if (this.strokeStyle === probe.strokeStyle) done.push("a"); return stroke.apply(this, what); };
+redraw();
+await new Promise((resolve) => { const look = () => (document.body.dataset.frames !== frames ? resolve() : requestAnimationFrame(look)); look(); });
+Object.assign(paint, { fillText, stroke });
+return done.join("");"""
+
+
+@pytest.mark.traces
+def test_no_arrow_crosses_a_name(browser, serve, recorded):
+    with opened_page(browser, serve(recorded).url) as page:
+        page.until("return Number(document.body.dataset.arrows) > 0")
+        done = page.run(STROKES)
+        assert "a" in done and "n" in done and "n" not in done[:done.rindex("a")]
+
+
+@pytest.mark.traces
+def test_threads_of_one_name_have_their_numbers(browser, serve, recorded):
+    server = serve(recorded)
+    threads = server.facts["threads"]
+    assert len(threads) > 3 and len({thread["name"] for thread in threads}) == 1
+    with opened_page(browser, server.url, "#thread=1&seq=0") as page:
+        wanted = [f"thread {thread['number']}: {thread['name']}" for thread in threads]
+        assert page.run("return [...document.querySelectorAll('#labels strong')].map((label) => label.textContent)") == wanted
+        page.until("return document.getElementById('call').dataset.of")
+        assert wanted[1] in page.text("#call")
+
+
+def test_threads_of_their_own_names_have_those_and_of_several_processes_their_tids(browser, view):
+    server = view(RANDOM)
+    threads = server.facts["threads"]
+    names = [thread["name"] for thread in threads]
+    assert len({thread["process"] for thread in threads if names.count(thread["name"]) > 1}) > 1 and min(map(names.count, names)) == 1
+    with opened_page(browser, server.url) as page:
+        assert page.run("return [...document.querySelectorAll('#labels strong')].map((label) => label.textContent)") == [
+            name if names.count(name) == 1 else f"tid {thread['tid']}: {name}" for name, thread in zip(names, threads)]
+
+
 def test_what_has_gone_is_told(ada, browser, serve, build_dir, tmp_path):
     path = tmp_path / "session"
     subprocess.run([build_dir / "tests" / "query" / "synth", "random:8:3:60000", path], check=True)

@@ -33,7 +33,7 @@ function waitNodes(call) {
   const by = wait.by < 0 ? null : state.session.threads[wait.by];
   return [element("p", {}, waitText(wait), by ? ", ended by " : "; who ended it is not known",
     by ? element("button", { className: "link", id: "ender", onclick: () => pick(wait.by, wait.ended_by_seq) },
-      `${shortName(wait.ended_function ?? "an event")} of ${by.name || "thread"} ${by.tid}`) : null)];
+      `${shortName(wait.ended_function ?? "an event")} of ${by.called}, tid ${by.tid}`) : null)];
 }
 
 function pathList(call) {
@@ -101,7 +101,7 @@ const fill = latest(async (signal, picked) => {
       row("duration", call.duration_ns === undefined ? state.session.live ? "no end so far" : "its end was not recorded" : duration(call.duration_ns)),
       ...usualRows(call),
       row("begins", time(call.at)),
-      row("thread", `${thread.name || thread.number} (tid ${thread.tid}, ${thread.process})`),
+      row("thread", `${thread.called} (tid ${thread.tid}, ${thread.process})`),
       row("index_seq", element("code", {}, `${call.seq}`)),
       row("cited as", element("code", {}, `ada dump --thread=${thread.number} --seq=${call.seq}-${call.seq} --detail`))),
     waiting,

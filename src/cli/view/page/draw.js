@@ -87,9 +87,10 @@ function drawFlags(paint, lane, top, width) {
   }
 }
 
-function drawSlices(paint, lane, top, width, height) {
+// Adds to the labels what is to be written on slices: their names are painted last, over arrows.
+function drawSlices(paint, lane, top, width, height, labels) {
   const picture = pictures.get(lane.index);
-  const scale = width / (state.to - state.from), labels = [];
+  const scale = width / (state.to - state.from);
   if (!picture) return;
   const { slices, order, coarse = 1 } = picture, least = coarse * (answer.to - answer.from) / answer.columns * scale;
   let named = -1;
@@ -108,14 +109,23 @@ function drawSlices(paint, lane, top, width, height) {
     }
     const wide = end - x;
     paint.fillRect(x, y, wide > 3 ? wide - 0.5 : Math.max(wide, 1, coarse > 1 ? least : 1), ROW - 1);
-    if (wide > 34) labels.push(at, Math.max(x, 0), y, Math.min(end, width));
+    if (wide <= 34) continue;
+    const left = Math.max(x, 0), room = Math.floor((Math.min(end, width) - left - 6) / 6.2);
+    if (room >= 3) labels.push({ name: answer.functions[named][0], room, x: left + 3, y: y + 12.5 });
   }
-  paint.fillStyle = theme["slice-text"];
-  for (let i = 0; i < labels.length; i += 4) {
-    const room = Math.floor((labels[i + 3] - labels[i + 1] - 6) / 6.2);
-    const name = shortName(answer.functions[slices[labels[i] + 4]][0]);
-    if (room < 3) continue;
-    paint.fillText(name.length > room ? `${name.slice(0, room - 1)}…` : name, labels[i + 1] + 3, labels[i + 2] + 12.5);
+}
+
+function drawLabels(paint, labels, hasArrows) {
+  paint.lineWidth = 3;
+  paint.lineJoin = "round";
+  for (const { name, room, x, y } of labels) {
+    const short = shortName(name), text = short.length > room ? `${short.slice(0, room - 1)}…` : short;
+    if (hasArrows) { // a rim keeps those that pass under it from the letters
+      paint.strokeStyle = colour(name, theme.dark);
+      paint.strokeText(text, x, y);
+    }
+    paint.fillStyle = theme["slice-text"];
+    paint.fillText(text, x, y);
   }
 }
 
@@ -152,13 +162,14 @@ function draw() {
   paint.fillStyle = theme.back;
   paint.fillRect(0, 0, width, height);
   paint.font = "11px ui-monospace, monospace";
+  const labels = [];
   for (const lane of layout.threads) {
     const top = lane.top - scroll.scrollTop;
     if (top > height || top + lane.height < 0) continue;
     paint.fillStyle = theme.line;
     paint.fillRect(0, top, width, 1);
     drawUnread(paint, theme, lane, top, width);
-    drawSlices(paint, lane, top, width, height);
+    drawSlices(paint, lane, top, width, height, labels);
     drawSched(paint, theme, lane, top, width);
     drawBands(paint, lane, top, width);
     drawLosses(paint, theme, lane, top, width);
@@ -167,7 +178,7 @@ function draw() {
     drawHits(paint, lane, top, width);
     drawPicked(paint, lane, top, width);
   }
-  drawWaits(paint, theme, scroll.scrollTop, width, height);
+  drawLabels(paint, labels, drawWaits(paint, theme, scroll.scrollTop, width, height) > 0);
   drawRuler(width);
   document.body.dataset.frames = String(++frames);
 }

@@ -4,7 +4,7 @@ import { redraw, themeRead } from "./draw.js";
 import { count, duration, element, time } from "./format.js";
 import { listenToInput, move, showWindow, zoom } from "./input.js";
 import { listenToSearch } from "./search.js";
-import { addressRead, change, listen, show, showAll, state } from "./state.js";
+import { addressRead, change, listen, nameThreads, show, showAll, state } from "./state.js";
 import { stripsMake } from "./strips.js";
 import { fetchSoon, layOut } from "./timeline.js";
 import { waitsForget, waitsSoon } from "./waits.js";
@@ -69,6 +69,7 @@ function pickedAgain(before, session) {
 function sessionTake(session) {
   const before = state.session;
   pickedAgain(before, session);
+  nameThreads(session.threads);
   state.session = session;
   byId("reading").hidden = session.state === "ready";
   byId("progress").value = session.events ? session.read / session.events : 0;

@@ -9,6 +9,19 @@ export const state = {
   tab: "call",
 };
 
+// Threads that were never named all have their program's name. Their numbers, by which commands and citations call them, tell them apart;
+// those of several processes their tids.
+export function nameThreads(threads) {
+  const alike = Map.groupBy(threads, ({ name }) => name);
+  for (const [name, them] of alike) {
+    const isOfOne = them.every(({ process }) => process === them[0].process);
+    for (const thread of them) {
+      const number = isOfOne ? `thread ${thread.number}` : `tid ${thread.tid}`;
+      thread.called = !name ? number : them.length === 1 ? name : `${number}: ${name}`;
+    }
+  }
+}
+
 const listeners = [];
 
 // Called with the set of names that changed.

@@ -28,7 +28,7 @@ export function layOut() {
     if (!thread.events || (state.session.shown && !state.session.shown.includes(index))) return;
     const depths = Math.max(thread.depths ?? 1, 1);
     const rows = expanded.has(index) ? Math.min(depths, 400) : Math.min(depths, ROWS_FIRST);
-    const label = element("div", {}, element("strong", {}, thread.name || `thread ${thread.number}`),
+    const label = element("div", { title: thread.called }, element("strong", {}, thread.called),
       element("span", {}, `tid ${thread.tid}, ${count(thread.events)} events`));
     const height = HEAD + rows * ROW + STRIP + (rows < 2 ? ROW : 0);
     if (depths > ROWS_FIRST) {
