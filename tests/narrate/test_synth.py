@@ -150,7 +150,7 @@ def test_what_the_recorder_could_not_do(ada, copy):
     found = text(ada, directory)
     for line in ("The program waited 3 times for the recorder, 1.50 ms in all. [manifest.json: buffering.index]",
                  "1,234 events were captured without detail, for no chunk of the buffer was free. [manifest.json: buffering.detail.dropped]",
-                 "Of the events lost 1 was overwritten by newer ones, as asked. [manifest.json: index_lane.overwritten]"):
+                 "1 older event was overwritten by newer ones, as asked. [manifest.json: index_lane.overwritten]"):
         assert f"  {line}\n" in found
 
 

@@ -145,6 +145,23 @@ def test_losses_are_said(ada, session):
     assert as_json(ada, "report", "--from=+36ns", session("lossy"))["completeness"]["lost"] == 0
 
 
+def test_what_newer_events_replaced_is_no_loss(ada, session, tmp_path):
+    """In a circular buffer that is what was asked for: it is told apart, and the answer isn't complete all the same."""
+    path = tmp_path / "session"
+    shutil.copytree(session("lossy"), path)
+    manifest = next(path.glob("pid_*/manifest.json"))
+    told = json.loads(manifest.read_text())
+    told["threads"][0]["overwritten"] = 12
+    manifest.write_text(json.dumps(told))
+    report = as_json(ada, "report", path)
+    assert report["completeness"] == {"events": 7, "lost": 12, "overwritten": 12, "detailCoverage": 0, "complete": False}
+    assert answer(ada, "report", path).stdout.decode().endswith("7 events; 12 older ones were overwritten, as asked; none was lost.\n")
+    assert "12 older ones were overwritten" in answer(ada, "info", path).stdout.decode()
+    told["threads"][0]["overwritten"] = 11
+    manifest.write_text(json.dumps(told))
+    assert answer(ada, "report", path).stdout.decode().endswith("7 events; 11 older ones were overwritten, as asked; 1 was lost.\n")
+
+
 def test_a_command_is_what_a_shell_reads(ada, session, tmp_path):
     """Whatever its arguments hold, on one line."""
     words = ["synth", "", "a b", "it's", "$HOME", "`id`", "a\nb\t\x01c'd\\e", "caf\u00e9", "*", "-x=1,2", "\\", "~"]

@@ -2,6 +2,7 @@
 recorded, or whose reading isn't done."""
 import json
 import pathlib
+import shutil
 import subprocess
 import time
 
@@ -172,6 +173,20 @@ def test_what_has_gone_is_told(ada, browser, serve, build_dir, tmp_path):
             assert thread["aged"][1] <= server.facts["threads"][thread["thread"]]["from"]
     with opened_page(browser, server.url) as page:
         assert "have gone" in page.text("#losses")
+
+
+def test_what_newer_events_replaced_is_no_loss(ada, browser, serve, session, tmp_path):
+    path = tmp_path / "session"
+    shutil.copytree(session("lossy"), path)
+    manifest = next(path.glob("pid_*/manifest.json"))
+    told = json.loads(manifest.read_text())
+    told["threads"][0]["overwritten"] = 12
+    manifest.write_text(json.dumps(told))
+    server = serve(path)
+    thread, = server.ask("timeline", threads="0", columns=100, **{"from": 0, "to": server.facts["end"]})["threads"]
+    assert thread["losses"] == [] and thread["aged"][0] == 0 < thread["aged"][1] and thread["aged"][2:] == [12, 1]
+    with opened_page(browser, server.url) as page:
+        assert "12 older ones overwritten" in page.text("#losses") and "lost" not in page.text("#losses")
 
 
 # --- a session that goes on ---------------------------------------------------------------------------------------------------

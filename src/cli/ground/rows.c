@@ -202,6 +202,10 @@ void ada_completeness_object(struct ada_output *output, const struct ada_complet
 	ada_output_u64(output, completeness->events);
 	ada_output_string(output, ", \"lost\": ");
 	ada_output_u64(output, completeness->lost);
+	if (completeness->overwritten) {
+		ada_output_string(output, ", \"overwritten\": ");
+		ada_output_u64(output, completeness->overwritten);
+	}
 	if (completeness->aged) {
 		ada_output_string(output, ", \"aged\": ");
 		ada_output_u64(output, completeness->aged);
@@ -228,13 +232,21 @@ void ada_completeness_json(struct ada_output *output, const struct ada_completen
 
 void ada_completeness_text(struct ada_output *output, const struct ada_completeness *completeness)
 {
+	uint64_t lost = ada_completeness_lost(completeness);
 	char coverage[32];
 
 	ada_output_u64(output, completeness->events);
 	ada_output_string(output, completeness->events == 1 ? " event; " : " events; ");
-	if (completeness->lost) {
-		ada_output_u64(output, completeness->lost);
-		ada_output_string(output, completeness->lost == 1 ? " was lost" : " were lost");
+	if (completeness->overwritten) {
+		ada_output_u64(output, completeness->overwritten);
+		ada_output_string(output, completeness->overwritten == 1 ? " older one was overwritten, as asked; " :
+									   " older ones were overwritten, as asked; ");
+	}
+	if (lost) {
+		ada_output_u64(output, lost);
+		ada_output_string(output, lost == 1 ? " was lost" : " were lost");
+	} else if (completeness->overwritten) {
+		ada_output_string(output, "none was lost");
 	} else if (completeness->complete || completeness->aged) {
 		ada_output_string(output, "none was lost");
 	} else {

@@ -45,7 +45,7 @@ static void find_out(const struct ada_watch *watch, struct said *said)
 	struct statvfs disk;
 
 	ada_format_count(ada_scene_a_second(scene, scene->stats.completeness.events), said->rate);
-	ada_format_count(status ? ada_json_u64(status, "lost", 0) : scene->stats.completeness.lost, said->lost);
+	ada_format_count(status ? ada_json_u64(status, "lost", 0) : ada_completeness_lost(&scene->stats.completeness), said->lost);
 	said->pool_percent = metrics ? 100 * json_object_get_double(ada_json_get(metrics, "pool_use")) : -1;
 	said->has_disk = status && !statvfs(scene->session->path, &disk);
 	if (said->has_disk)

@@ -89,13 +89,16 @@ static const struct ada_usage usage = { "[SESSION]", "Writes a session in anothe
 
 static void completeness_tell(const char *command, const struct ada_completeness *completeness)
 {
+	uint64_t missing = ada_completeness_lost(completeness);
 	char events[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
 
 	fprintf(stderr, "%s: exported %s event%s; ", command, ada_format_grouped(completeness->events, events),
 		completeness->events == 1 ? "" : "s");
-	if (completeness->lost)
-		fprintf(stderr, "%s %s lost in what it covers\n", ada_format_grouped(completeness->lost, lost),
-			completeness->lost == 1 ? "was" : "were");
+	if (missing)
+		fprintf(stderr, "%s %s lost in what it covers\n", ada_format_grouped(missing, lost), missing == 1 ? "was" : "were");
+	else if (completeness->overwritten)
+		fprintf(stderr, "%s older ones were overwritten, as asked, none was lost\n",
+			ada_format_grouped(completeness->overwritten, lost));
 	else if (completeness->complete)
 		fputs("none was lost\n", stderr);
 	else

@@ -142,9 +142,13 @@ static int fail_early(const char *command, sqlite3 *database, const struct ada_o
 
 static void warn_of_losses(const char *command, const struct ada_completeness *completeness)
 {
-	if (completeness->lost)
-		fprintf(stderr, "%s: %llu event%s lost\n", command, (unsigned long long)completeness->lost,
-			completeness->lost == 1 ? " was" : "s were");
+	uint64_t lost = ada_completeness_lost(completeness);
+
+	if (lost)
+		fprintf(stderr, "%s: %llu event%s lost\n", command, (unsigned long long)lost, lost == 1 ? " was" : "s were");
+	if (completeness->overwritten)
+		fprintf(stderr, "%s: %llu older events were overwritten, as asked\n", command,
+			(unsigned long long)completeness->overwritten);
 }
 
 /* Names of the statement that no function of the recording has: with the answer where that is for people. */

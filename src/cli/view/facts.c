@@ -153,6 +153,7 @@ int ada_view_facts(struct ada_question *question)
 	put_threads(output, view);
 	put_windows(output, view);
 	ada_view_put(output, "lost", completeness.lost);
+	ada_view_put(output, "overwritten", completeness.overwritten);
 	ada_view_put(output, "aged", completeness.aged);
 	ada_output_string(output, completeness.complete ? ", \"complete\": true}\n" : ", \"complete\": false}\n");
 	pthread_mutex_unlock(&view->lock);

@@ -19,6 +19,12 @@ static void put_number(struct numbers *numbers, uint64_t number)
 	numbers->any = true;
 }
 
+/* In a circular buffer newer events replaced the oldest, which are missing before all others: that is no loss. */
+static bool is_overwritten(const struct ada_zoom_thread *thread, size_t loss)
+{
+	return !loss && thread->thread->overwritten && thread->losses.items[0].events <= thread->thread->overwritten;
+}
+
 /* From, to and events of each loss in the view; those under one pixel are one. */
 static void put_losses(struct ada_output *output, const struct ada_view *view, const struct ada_zoom_thread *thread,
 		       const struct ada_zoom_view *range)
@@ -30,7 +36,7 @@ static void put_losses(struct ada_output *output, const struct ada_view *view, c
 	for (size_t i = 0; i <= thread->losses.count; i++) {
 		const struct ada_zoom_loss *loss = i < thread->losses.count ? &thread->losses.items[i] : NULL;
 
-		if (loss && (loss->to_ns < range->from_ns || loss->from_ns >= range->to_ns))
+		if (loss && (loss->to_ns < range->from_ns || loss->from_ns >= range->to_ns || is_overwritten(thread, i)))
 			continue;
 		if (loss && told.events && loss->from_ns - told.from_ns < column_ns) {
 			told.to_ns = loss->to_ns;
@@ -126,13 +132,16 @@ static void put_aged(struct ada_output *output, const struct ada_view *view, con
 {
 	const AtfTotalsHeader *totals = thread->thread->events ? atf_thread_totals(thread->thread->events) : NULL;
 	struct numbers numbers = { .output = output };
+	const struct ada_zoom_loss *gone = thread->losses.count && is_overwritten(thread, 0) ? &thread->losses.items[0] : NULL;
 
-	if (!totals)
+	if (!totals && !gone)
 		return;
 	ada_output_string(output, ", \"aged\": [");
-	put_number(&numbers, ada_view_relative(view, totals->time_start_ns));
-	put_number(&numbers, ada_view_relative(view, totals->time_end_ns));
-	put_number(&numbers, totals->calls + totals->ends);
+	put_number(&numbers, totals ? ada_view_relative(view, totals->time_start_ns) : 0);
+	put_number(&numbers, ada_view_relative(view, totals ? totals->time_end_ns : gone->to_ns));
+	put_number(&numbers, totals ? totals->calls + totals->ends : gone->events);
+	if (!totals)
+		put_number(&numbers, 1); /* overwritten */
 	ada_output_string(output, "]");
 }
 

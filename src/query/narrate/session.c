@@ -125,14 +125,16 @@ static void tell_completeness(struct ada_story *story)
 {
 	const struct ada_completeness *completeness = &story->narrative->completeness;
 	const struct ada_session *session = story->session;
+	uint64_t lost = ada_completeness_lost(completeness);
 	char number[ADA_WORDS], percent[ADA_WORDS];
 
 	if (completeness->events) {
 		ada_narrate_say(story, "losses",
-				completeness->lost			     ? "%s event%s lost." :
-				completeness->complete || completeness->aged ? "No event was lost." :
-									       "No loss is recorded, but the recording is not complete.",
-				ada_format_grouped(completeness->lost, number), completeness->lost == 1 ? " was" : "s were");
+				lost ? "%s event%s lost." :
+				completeness->complete || completeness->aged || completeness->overwritten ?
+				       "No event was lost." :
+				       "No loss is recorded, but the recording is not complete.",
+				ada_format_grouped(lost, number), lost == 1 ? " was" : "s were");
 		cite_all_threads(story);
 	}
 	if (completeness->aged)
@@ -264,8 +266,8 @@ static void tell_recording(struct ada_story *story, const struct ada_process *pr
 		ada_narrate_cite_file(story, process, "manifest.json", "buffering.index");
 	}
 	if (overwritten) {
-		ada_narrate_say(story, "lost", "Of the events lost %s %s overwritten by newer ones, as asked.",
-				ada_format_grouped(overwritten, number), overwritten == 1 ? "was" : "were");
+		ada_narrate_say(story, "lost", "%s older event%s overwritten by newer ones, as asked.",
+				ada_format_grouped(overwritten, number), overwritten == 1 ? " was" : "s were");
 		ada_narrate_cite_file(story, process, "manifest.json", "index_lane.overwritten");
 	}
 	if (dropped) {

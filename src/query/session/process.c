@@ -293,6 +293,7 @@ static int add_thread(struct ada_process *process, uint32_t number, const json_o
 		.entry = entry,
 		.tid = ada_json_u64(entry, "tid", 0),
 		.lost = ada_json_u64(entry, "lost", 0),
+		.overwritten = ada_json_u64(entry, "overwritten", 0),
 		.skipped = ada_json_u64(entry, "skipped", 0),
 	};
 

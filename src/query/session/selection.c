@@ -265,6 +265,12 @@ static uint64_t aged_of(const struct ada_thread *thread, uint64_t from_ns, uint6
 	return totals && from_ns <= totals->time_end_ns && to_ns > totals->time_start_ns ? totals->calls + totals->ends : 0;
 }
 
+/* Of the events that are missing in an answer. */
+static uint64_t overwritten_of(const struct ada_thread *thread, uint64_t missing)
+{
+	return thread->overwritten < missing ? thread->overwritten : missing;
+}
+
 struct ada_completeness ada_selection_completeness(const struct ada_selection *selection, bool all, uint64_t events, const uint64_t *lost)
 {
 	const struct ada_session *session = selection->session;
@@ -275,7 +281,10 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 		const struct ada_thread *thread = selection->threads.items[i];
 
 		/* Drops that no record stands for have no time: they count only in answers about all of the time. */
-		answer.lost += whole_time && thread->lost > lost[i] ? thread->lost : lost[i];
+		uint64_t missing = whole_time && thread->lost > lost[i] ? thread->lost : lost[i];
+
+		answer.lost += missing;
+		answer.overwritten += overwritten_of(thread, missing);
 		answer.aged += aged_of(thread, selection->from_ns, selection->to_ns);
 		if (!thread->process->complete || thread->skipped)
 			answer.complete = false;
@@ -324,8 +333,11 @@ struct ada_completeness ada_session_completeness(const struct ada_session *sessi
 	double muted_calls = 0;
 
 	for (size_t i = 0; i < session->threads.count; i++) {
-		answer.events += session->threads.items[i].count;
-		answer.lost += ada_thread_lost(&session->threads.items[i]);
+		const struct ada_thread *thread = &session->threads.items[i];
+
+		answer.events += thread->count;
+		answer.lost += ada_thread_lost(thread);
+		answer.overwritten += overwritten_of(thread, ada_thread_lost(thread));
 		answer.aged += aged_of(&session->threads.items[i], 0, UINT64_MAX);
 		answer.complete &= !session->threads.items[i].skipped;
 	}

@@ -23,12 +23,19 @@ void ada_selection_range(const struct ada_selection *selection, const struct ada
 struct ada_completeness {
 	uint64_t events;	/* records looked at, those that mark a loss included */
 	uint64_t lost;		/* missing events of these threads and this time */
+	uint64_t overwritten;	/* of those, what newer events replaced in a circular buffer, as asked */
 	uint64_t aged;		/* calls and ends whose segments have gone: only sums by function know of them */
 	double detail_coverage; /* share of the events that have detail */
 	uint64_t muted;		/* functions whose hooks were out for some of this time */
 	double muted_share;	/* of all calls, those that they made meanwhile: an estimate, by their rates before */
 	bool complete;		/* nothing lost or aged, nothing unreadable, each process recorded, and to its end */
 };
+
+/* What is missing though nobody asked for that. */
+static inline uint64_t ada_completeness_lost(const struct ada_completeness *completeness)
+{
+	return completeness->lost - completeness->overwritten;
+}
 
 /* `events` were looked at; `all`: these are all of the selection's. `lost`: what the LOST records among them stand for, by thread of the
  * selection. The manifest may know of more. */

@@ -16,13 +16,14 @@
 
 struct ada_thread {
 	struct ada_process *process;
-	uint32_t number;	   /* N of thread_N */
-	uint32_t tid;		   /* of the operating system */
-	char name[64];		   /* "" where not known */
-	const json_object *entry;  /* what the manifest says of it; NULL: nothing */
-	uint64_t lost;		   /* as the manifest counts: LOST records, and drops that no record stands for */
-	uint64_t skipped;	   /* calls that the agent could not record */
-	uint64_t count;		   /* events in its files */
+	uint32_t number;	  /* N of thread_N */
+	uint32_t tid;		  /* of the operating system */
+	char name[64];		  /* "" where not known */
+	const json_object *entry; /* what the manifest says of it; NULL: nothing */
+	uint64_t overwritten;	  /* of `lost`, those that newer events replaced in a circular buffer, as asked: before all that is there */
+	uint64_t lost;		  /* as the manifest counts: LOST records, and drops that no record stands for */
+	uint64_t skipped;	  /* calls that the agent could not record */
+	uint64_t count;		  /* events in its files */
 	struct atf_thread *events; /* NULL: has no files, or they can't be read */
 	_Atomic uint32_t *floors;  /* query/calls/floors.h; NULL: it has few events, or is no thread of a session */
 	bool counted;		   /* `lost` is known to be no less than what the LOST records stand for: see ada_thread_lost */

@@ -37,7 +37,8 @@ static const char *reason_of(const struct ada_thread *thread)
 	const char *mode = ada_json_text(index, "mode", "");
 
 	if (!strcmp(mode, "circular"))
-		return "overwritten by newer events, or the buffer was full";
+		return thread->lost == thread->overwritten ? "overwritten by newer events, as asked" :
+							     "overwritten by newer events, or the buffer was full";
 	if (!strcmp(mode, "oneshot"))
 		return "the buffer was full";
 	return strcmp(mode, "streaming") ? NULL : "the buffer was full: events came faster than they could be written";

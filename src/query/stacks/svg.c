@@ -205,7 +205,9 @@ static void write_end(const struct picture *picture, const struct ada_export *ex
 	if (!picture->ns[0])
 		ada_output_string(output, "no time of a call here; ");
 	ada_output_format(output, "%" PRIu64 " frames are too narrow or too deep to be drawn; %" PRIu64 " events were lost",
-			  picture->left_out, completeness->lost);
+			  picture->left_out, ada_completeness_lost(completeness));
+	if (completeness->overwritten)
+		ada_output_format(output, ", %" PRIu64 " older ones overwritten", completeness->overwritten);
 	if (completeness->muted)
 		ada_output_format(output, "; %" PRIu64 " functions were muted for a time, %.1f %% of the calls", completeness->muted,
 				  100 * completeness->muted_share);

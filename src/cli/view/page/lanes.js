@@ -67,7 +67,7 @@ function say(paint, theme, part, y, text) {
   paint.fillText(text, part[0] + 8, y + 11);
 }
 
-// What has gone: calls and ends that only the totals by function know of.
+// What has gone: calls and ends that only the totals by function know of, or that newer ones replaced in a circular buffer.
 export function drawAged(paint, theme, lane, top, width) {
   const aged = pictures.get(lane.index)?.aged;
   const part = aged && clip(scaleOf(width), width, aged[0], aged[1], 2);
@@ -75,7 +75,7 @@ export function drawAged(paint, theme, lane, top, width) {
   paint.strokeStyle = theme.quiet;
   paint.lineWidth = 1;
   hatch(paint, part, top + 1, lane.height - 1);
-  say(paint, theme, part, top + 3, `${count(aged[2])} events have gone: their sums by function stay`);
+  say(paint, theme, part, top + 3, aged[3] ? `${count(aged[2])} older events were overwritten, as asked` : `${count(aged[2])} events have gone: their sums by function stay`);
 }
 
 // What isn't read yet: how many events there are, as the index has it by time.

@@ -48,10 +48,11 @@ function sessionTell(session) {
   byId("title").textContent = session.path.split("/").pop();
   byId("title").title = session.path;
   document.title = `${session.path.split("/").pop()} - ada view`;
-  losses.textContent = session.lost ? `${count(session.lost)} events were lost: red in the timeline` :
-    `${count(session.events)} events, ${session.complete ? "nothing lost" : session.live ? "as recorded so far" : session.aged ? `${count(session.aged)} have gone` : "not complete"}`;
+  const lost = session.lost - session.overwritten;
+  losses.textContent = lost ? `${count(lost)} events were lost: red in the timeline` :
+    `${count(session.events)} events, ${session.overwritten ? `${count(session.overwritten)} older ones overwritten` : session.complete ? "nothing lost" : session.live ? "as recorded so far" : session.aged ? `${count(session.aged)} have gone` : "not complete"}`;
   if (session.range) losses.textContent = `${time(session.range.from)} to ${time(session.range.to)} of ${losses.textContent}`;
-  losses.className = session.lost ? "lost" : "";
+  losses.className = lost ? "lost" : "";
   select.replaceChildren(element("option", { value: "" }, "whole session"), ...session.windows.map((window, i) =>
     element("option", { value: String(i) }, `${i}: ${window.kinds} (${duration((window.to ?? session.end) - window.from)})`)));
   of.replaceChildren(element("option", { value: "" }, "visible range"), ...session.windows.map((window, i) => element("option", { value: String(i) }, `window ${i}: ${window.kinds}`)));
