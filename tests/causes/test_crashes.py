@@ -296,3 +296,15 @@ def test_calls_to_no_code_smashed_stacks_and_writes_to_constants(ada, strayed, t
     place = lines.get({"constant": "put", "page": "put", "unmapped": "put", "remapped": "put", "read": "put", "garbage": "at", "data": "at", "long": "at"}.get(how, how))
     frames = next(r for r in rows if r["kind"] == "crash-frames")["text"]
     assert place is None or re.search(rf"#0 \w+\([^;]*\) at strayed\.c:{place}[;,]", frames), frames
+
+
+@pytest.mark.parametrize("name", ["freed", "overflow"])
+def test_text_leaves_out_whole_sentences_alone(ada, record, name):
+    """What it leaves out isn't found out at all, as it takes reading the whole recording: what it tells is the same."""
+    session = record(name, "crowd")
+    text = " ".join(ada("narrate", session).stdout.decode().split())
+    kinds = {"session", "process", "lost", "waited", "headline", "crash", "crash-address", "crash-cause", "crash-frames", "open-frames", "last-calls"}
+    rows = told(ada, session)
+    assert {"thread", "window"} <= {r["kind"] for r in rows} - kinds
+    assert [r["kind"] for r in rows if r["kind"] in kinds and r["text"] not in text] == []
+    assert [r["kind"] for r in rows if r["kind"] not in kinds | {"cause"} and r["text"] in text] == []

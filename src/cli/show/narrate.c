@@ -67,8 +67,10 @@ int ada_cmd_narrate(int argc, char **argv)
 	if (ada_clock_view_set(session, options.clock, &error) ||
 	    ada_selection_open(&selection, session, options.thread, options.from, options.to, &error) ||
 	    ada_narrate(&narrative, &selection,
-			&(struct ada_narrate_options){
-				.in_window = options.window != UINT64_MAX, .window = options.window, .full_names = options.full_names },
+			&(struct ada_narrate_options){ .in_window = options.window != UINT64_MAX,
+						       .window = options.window,
+						       .full_names = options.full_names,
+						       .brief = !options.all && options.narrative != ADA_NARRATIVE_JSON },
 			&error)) {
 		status = ada_answer_fail(argv[0], &error);
 	} else {

@@ -252,13 +252,15 @@ int ada_lookback_get(struct ada_lookback *back, size_t number, const struct ada_
 
 /* --- packed ------------------------------------------------------------------------------------------------------------- */
 
-/* Takes the calls that are open where the event's block begins, and follows them from there. -EINVAL: the block doesn't tell where their
- * events are, for it isn't packed, or damaged, or the calls began before the thread's first event. */
+/* Takes the calls that are open where the event's block begins, at the end that of the last event, and follows them from there. -EINVAL: the
+ * block doesn't tell where their events are, for it isn't packed, or damaged, or the calls began before the thread's first event. */
 static int follow_block(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position)
 {
 	struct atf_packed_open_calls open;
 	uint64_t from;
-	int result = atf_thread_open_calls(thread->events, position, &open, &from) ? -EINVAL : 0;
+	int result = atf_thread_open_calls(thread->events, position < thread->count ? position : thread->count - 1, &open, &from) ?
+			     -EINVAL :
+			     0;
 
 	*stack = (struct ada_stack){ .after_loss = open.after_loss };
 	for (size_t i = 0; i < open.frames.count && !result; i++) {
@@ -271,21 +273,28 @@ static int follow_block(struct ada_stack *stack, const struct ada_thread *thread
 	return result ? result : replay(stack, thread, from, position);
 }
 
-int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position)
+int ada_stack_packed(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position)
 {
-	struct ada_lookback back;
 	int result;
 
 	*stack = (struct ada_stack){};
-	result = position < thread->count ? follow_block(stack, thread, position) : -EINVAL;
-	if (!result) {
+	result = thread->events && thread->count ? follow_block(stack, thread, position) : -EINVAL;
+	if (!result && position < thread->count) {
 		const struct ada_event *event = atf_thread_get(thread->events, position);
 
 		if (event->event_kind == ADA_EVENT_CALL)
 			ada_stack_leave(stack, event->call_depth);
-		return 0;
 	}
-	ada_stack_close(stack);
+	if (result)
+		ada_stack_close(stack);
+	return result;
+}
+
+int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position)
+{
+	struct ada_lookback back;
+	int result = ada_stack_packed(stack, thread, position);
+
 	if (result != -EINVAL)
 		return result;
 	ada_lookback_open(&back, thread, position);

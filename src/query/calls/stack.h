@@ -25,6 +25,9 @@ struct ada_stack {
 /* The calls that are open right before the event at `position` (the thread's count: at its end). A CALL at that position is not among
  * them, nor are calls that it shows to have left. 0 or -ENOMEM. The caller frees the frames with ada_stack_close. */
 int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position);
+/* The same where the event's block says which calls are open at its beginning, which costs no more than to read that block. -EINVAL: it
+ * doesn't. */
+int ada_stack_packed(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position);
 /* One event further: what is open behind it. 0 or -ENOMEM. */
 int ada_stack_feed(struct ada_stack *stack, const struct ada_event *event, uint64_t position);
 /* Removes the calls that a call at this depth shows to have left. */

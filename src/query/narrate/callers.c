@@ -72,24 +72,25 @@ static void caller_tell(struct ada_story *story, const struct new_caller *caller
 			"On thread %u %s was called by %s for the first time in this recording; before that %s had"
 			" called it (%s calls in the whole recording)%s.",
 			edge->thread->number, name, from, before, ada_format_grouped(caller->calls, number),
-			story->edges.completeness.lost ? ", as far as the events say that were not lost" : "");
+			ada_narrate_edges(story)->completeness.lost ? ", as far as the events say that were not lost" : "");
 	ada_narrate_cite(story, caller->before->thread, caller->before->first_position, caller->before->first_position);
 	ada_narrate_cite(story, edge->thread, edge->first_position, edge->first_position);
 }
 
 void ada_narrate_new_callers(struct ada_story *story, const struct ada_recorded_window *window)
 {
-	const struct ada_edge **order = calloc(story->edges.edges.count + 1, sizeof *order);
+	const struct ada_edges *edges = ada_narrate_edges(story);
+	const struct ada_edge **order = calloc(edges->edges.count + 1, sizeof *order);
 	ADA_ARRAY(struct new_caller) found = {};
 	struct new_caller caller = {};
 
-	for (size_t i = 0; order && i < story->edges.edges.count; i++)
-		order[i] = &story->edges.edges.items[i];
+	for (size_t i = 0; order && i < edges->edges.count; i++)
+		order[i] = &edges->edges.items[i];
 	if (order)
-		qsort(order, story->edges.edges.count, sizeof *order, compare_edges);
+		qsort(order, edges->edges.count, sizeof *order, compare_edges);
 	else
 		story->result = -ENOMEM;
-	for (size_t i = 0; order && i < story->edges.edges.count; i++) {
+	for (size_t i = 0; order && i < edges->edges.count; i++) {
 		const struct ada_edge *edge = order[i];
 
 		if (!i || order[i - 1]->callee_key != edge->callee_key)

@@ -233,6 +233,6 @@ void ada_narrate_crash(struct ada_story *story, const struct ada_crash_cause *ca
 		ada_narrate_crash_registers(story, process);
 		tell_last_calls(story, thread, cause->end);
 	}
-	if (cause->ns != UINT64_MAX && cause->ns != told_ns)
+	if (!ada_narrate_leaves_out(story) && cause->ns != UINT64_MAX && cause->ns != told_ns)
 		ada_narrate_others(story, process, thread, cause->ns, false);
 }

@@ -64,9 +64,7 @@ static int story_tell(struct ada_story *story, struct ada_error *error)
 
 	if (result)
 		return ada_error_system(error, -result, "%s", story->session->path);
-	result = ada_narrate_learn(story, error);
-	if (!result)
-		story->narrative->completeness = completeness_of(story, error, &result);
+	story->narrative->completeness = completeness_of(story, error, &result);
 	if (result)
 		return result;
 	ada_narrate_windows(story);

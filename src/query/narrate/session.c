@@ -344,7 +344,7 @@ static bool tell_thread(struct ada_story *story, struct ada_thread *thread)
 
 	if (story->result || ada_array_push(&one.threads, thread))
 		return false;
-	stats = is_all(&one) ? &story->stats : &own;
+	stats = is_all(&one) ? ada_narrate_stats(story) : &own;
 	if (stats == &own && ada_stats_compute(&own, &one, story->options.workers, NULL)) {
 		story->result = -ENOMEM;
 		ada_selection_close(&one);
@@ -435,6 +435,7 @@ void ada_narrate_process(struct ada_story *story, const struct ada_process *proc
 	tell_life(story, process);
 	if (!story->result)
 		tell_recording(story, process);
-	tell_threads(story, process);
+	if (!ada_narrate_leaves_out(story)) /* what each did takes reading the whole recording */
+		tell_threads(story, process);
 	ada_narrate_losses(story, process);
 }

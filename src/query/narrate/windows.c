@@ -92,6 +92,19 @@ static void tell_short(struct ada_story *story, const struct ada_recorded_window
 	}
 }
 
+/* What text leaves out where not all is asked for. */
+static void tell_rest(struct ada_story *story, const struct ada_recorded_window *window, uint64_t number, struct ada_first_marks *firsts)
+{
+	tell_bounds(story, window, number);
+	tell_short(story, window);
+	ada_narrate_marks(story, number, firsts);
+	ada_narrate_unusual(story, window);
+	ada_narrate_new_callers(story, window);
+	ada_narrate_errors(story, window);
+	for (size_t i = 0; i < firsts->count; i++)
+		ada_narrate_followed(story, &firsts->places[i], i > 0, ada_first_marks_same_thread(firsts, i));
+}
+
 static void tell_window(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline)
 {
 	uint64_t number = headline->window;
@@ -107,14 +120,8 @@ static void tell_window(struct ada_story *story, struct ada_cause_reader *reader
 	if (headline->found && headline->crash.process)
 		ada_narrate_crash_cause(story, &headline->crash, false);
 	ada_narrate_cause(story, headline);
-	tell_bounds(story, window, number);
-	tell_short(story, window);
-	ada_narrate_marks(story, number, &firsts);
-	ada_narrate_unusual(story, window);
-	ada_narrate_new_callers(story, window);
-	ada_narrate_errors(story, window);
-	for (size_t i = 0; i < firsts.count; i++)
-		ada_narrate_followed(story, &firsts.places[i], i > 0, ada_first_marks_same_thread(&firsts, i));
+	if (!ada_narrate_leaves_out(story))
+		tell_rest(story, window, number, &firsts);
 	if (headline->crash.process)
 		ada_narrate_crash(story, &headline->crash, firsts.told_ns);
 }

@@ -42,6 +42,7 @@ struct ada_narrate_options { /* all zero: the defaults */
 	uint64_t window;
 	unsigned int workers; /* 0: one a CPU */
 	bool full_names;      /* with parameters, template arguments and ABI tags */
+	bool brief; /* without what ada_narrative_print leaves out of text and Markdown where not all is asked for, and what that costs */
 };
 
 enum ada_narrative_format { ADA_NARRATIVE_TEXT, ADA_NARRATIVE_MARKDOWN, ADA_NARRATIVE_JSON };

@@ -46,26 +46,44 @@ static int learn_norms(struct ada_story *story)
 	return result;
 }
 
-int ada_narrate_learn(struct ada_story *story, struct ada_error *error)
+static bool whole(struct ada_story *story, struct ada_selection *all)
 {
-	struct ada_selection all;
-	int result = ada_selection_open(&all, story->session, NULL, NULL, NULL, error);
-
-	if (result)
-		return result;
-	result = ada_stats_compute(&story->stats, &all, story->options.workers, error);
-	if (!result && learn_norms(story))
-		result = ada_error_system(error, ENOMEM, "%s", story->session->path);
-	if (!result && story->session->windows.count)
-		result = ada_edges_compute(&story->edges, &all, story->options.workers, error);
-	ada_selection_close(&all);
-	return result;
+	if (!story->result && ada_selection_open(all, story->session, NULL, NULL, NULL, NULL))
+		story->result = -ENOMEM;
+	return !story->result;
 }
 
-const struct ada_norm *ada_narrate_norm(const struct ada_story *story, const struct ada_process *process, uint64_t id)
+struct ada_stats *ada_narrate_stats(struct ada_story *story)
+{
+	struct ada_selection all;
+
+	if (story->has_stats || !whole(story, &all))
+		return &story->stats;
+	story->has_stats = true;
+	if (ada_stats_compute(&story->stats, &all, story->options.workers, NULL) || learn_norms(story))
+		story->result = -ENOMEM;
+	ada_selection_close(&all);
+	return &story->stats;
+}
+
+const struct ada_edges *ada_narrate_edges(struct ada_story *story)
+{
+	struct ada_selection all;
+
+	if (story->has_edges || !whole(story, &all))
+		return &story->edges;
+	story->has_edges = true;
+	if (ada_edges_compute(&story->edges, &all, story->options.workers, NULL))
+		story->result = -ENOMEM;
+	ada_selection_close(&all);
+	return &story->edges;
+}
+
+const struct ada_norm *ada_narrate_norm(struct ada_story *story, const struct ada_process *process, uint64_t id)
 {
 	uint64_t number;
 
+	ada_narrate_stats(story);
 	if (!ada_table_get(&story->norm_numbers, ada_process_function_key(process, id), &number))
 		return NULL;
 	return &story->norms.items[number];

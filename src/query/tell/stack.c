@@ -1,6 +1,6 @@
-/* Open calls at any event, for many questions about long threads. ada_stack_at gives the same answers by the same rules, but reads back
- * to the thread's beginning each time if the outermost call never ended. Here one pass over the thread, as far as anyone asks, keeps the
- * open calls of every STEP-th event; each question goes on from there. */
+/* Open calls at any event, for many questions about long threads. Packed blocks tell them. Of other threads ada_stack_at gives the same answers
+ * by the same rules, but reads back to the thread's beginning each time if the outermost call never ended. Here one pass over the thread, as
+ * far as anyone asks, keeps the open calls of every STEP-th event; each question goes on from there. */
 #include <errno.h>
 #include "query/tell/tell.h"
 
@@ -72,8 +72,10 @@ int ada_narrate_stack(struct ada_story *story, struct ada_stack *stack, const st
 	struct ada_stack_track *track = track_of(story, thread);
 	const struct ada_checkpoint *checkpoint;
 	size_t number;
-	int result;
+	int result = ada_stack_packed(stack, thread, position);
 
+	if (result != -EINVAL)
+		return result;
 	*stack = (struct ada_stack){};
 	result = track ? read_to(track, thread, position) : -ENOMEM;
 	if (result)

@@ -26,6 +26,15 @@ void ada_narrate_section(struct ada_story *story, const struct ada_process *proc
 	story_fail(story);
 }
 
+bool ada_narrate_leaves_out(const struct ada_story *story)
+{
+	bool windows = false;
+
+	for (size_t i = 0; i < story->narrative->sections.count; i++)
+		windows |= story->narrative->sections.items[i].window != ADA_NO_WINDOW;
+	return story->options.brief && windows;
+}
+
 static struct ada_sentence *last_sentence(const struct ada_story *story)
 {
 	const struct ada_section *section = &story->narrative->sections.items[story->narrative->sections.count - 1];

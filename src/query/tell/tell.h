@@ -45,7 +45,8 @@ struct ada_story {
 	const struct ada_selection *selection;
 	struct ada_narrate_options options;
 	struct ada_name_list names;
-	struct ada_stats stats; /* of the whole recording, as all of these: */
+	struct ada_stats stats; /* of the whole recording, as all of these; ask ada_narrate_stats and ada_narrate_edges */
+	bool has_stats, has_edges;
 	struct ada_table norm_numbers;
 	ADA_ARRAY(struct ada_norm) norms;
 	struct ada_edges edges;
@@ -58,6 +59,8 @@ struct ada_story {
 
 void ada_narrate_section(struct ada_story *story, const struct ada_process *process, uint64_t window, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+/* Whether text will leave out what isn't told of windows where not all is asked for: there is a window's section already. */
+bool ada_narrate_leaves_out(const struct ada_story *story);
 /* Adds a sentence to the last section; the next citations are its evidence. */
 void ada_narrate_say(struct ada_story *story, const char *kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Gives the last sentence its cause, which is malloc'ed; NULL: there was no memory for it. */
@@ -105,9 +108,11 @@ void ada_narrate_cite_stack(struct ada_story *story, const struct ada_thread *th
 
 /* --- what is known: norms.c, losses.c ------------------------------------------------------------------ */
 
-int ada_narrate_learn(struct ada_story *story, struct ada_error *error);
+/* Of the whole recording, computed when first asked for. Without memory they are empty, and story->result says so. */
+struct ada_stats *ada_narrate_stats(struct ada_story *story);
+const struct ada_edges *ada_narrate_edges(struct ada_story *story);
 void ada_narrate_forget(struct ada_story *story);
-const struct ada_norm *ada_narrate_norm(const struct ada_story *story, const struct ada_process *process, uint64_t id);
+const struct ada_norm *ada_narrate_norm(struct ada_story *story, const struct ada_process *process, uint64_t id);
 int ada_narrate_find_losses(struct ada_story *story);
 /* Whether events of the thread may be missing between two of its positions. */
 bool ada_narrate_lost_between(const struct ada_story *story, const struct ada_thread *thread, uint64_t from, uint64_t to);
