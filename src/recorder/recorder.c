@@ -253,21 +253,15 @@ static size_t running_processes(void *context, pid_t *pids, size_t max)
 static void open_sched(void *context, pid_t pid)
 {
 	struct ada_recorder *recorder = context;
-	char path[PATH_MAX];
+	const struct ada_sched_options options = { .directory = recorder->session.root,
+						   .bound = recorder->bound,
+						   .budget = recorder->options->budget };
 
 	if (!recorder->options->sched)
 		return;
-	if (recorder->options->disk_limit || recorder->options->max_age_ns) {
-		ada_error_set(&recorder->no_sched, ENOTSUP,
-			      "sched.atf and samples.atf can't let their oldest records go, as --disk-limit and --max-age want");
-		recorder->no_samples = recorder->no_sched;
-		return;
-	}
-	if (!ada_path(path, "%s/sched.atf", recorder->session.root))
-		ada_sched_open(&recorder->sched, pid, path, recorder->options->budget, &recorder->no_sched);
-	if (!ada_path(path, "%s/samples.atf", recorder->session.root))
-		ada_samples_open(&recorder->samples, path, &(struct ada_samples_source){ recorder, running_processes },
-				 &recorder->no_samples);
+	ada_sched_open(&recorder->sched, pid, &options, &recorder->no_sched);
+	ada_samples_open(&recorder->samples, options.directory, options.bound, &(struct ada_samples_source){ recorder, running_processes },
+			 &recorder->no_samples);
 }
 
 /* What looks after closed segments: where the session may not grow, or become old, without end; where they were written in a hurry. */

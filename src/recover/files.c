@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "abi/file.h"
 #include "abi/record.h"
-#include "atf/sched/sched.h"
+#include "atf/sched/sched_list.h"
 #include "base/file.h"
 #include "recover/internal.h"
 
@@ -135,10 +135,10 @@ static int take_thread(struct walk *walk, const char *path, const char *name)
 	return result;
 }
 
-/* Removes what ada_file_replace was writing when it was killed. */
+/* Removes what ada_file_replace was writing when it was killed, or the scheduling lane making. */
 static int remove_temporary(struct walk *walk, const char *path, const char *name)
 {
-	bool ours = strstr(name, ".json.") || strstr(name, ".tsv.");
+	bool ours = strstr(name, ".json.") || strstr(name, ".tsv.") || strstr(name, ".atf.");
 
 	if (ours && has_ending(name, ".tmp"))
 		unlink(path);
@@ -205,13 +205,13 @@ static int take_process(struct walk *walk, const char *path, const char *name)
 }
 
 /* What the kernel had not handed over is lost, and nobody counts it: the threads go on as the last record left them. */
-static int finish_sched(struct walk *walk, const char *session, const char *name)
+static int finish_sched(struct walk *walk, const char *session, const char *file)
 {
 	struct atf_message message;
 	char path[PATH_MAX];
 	int status;
 
-	if (ada_path(path, "%s/%s", session, name) || access(path, F_OK))
+	if (ada_path(path, "%s/%s", session, file) || access(path, F_OK))
 		return 0;
 	errno = 0;
 	status = atf_sched_recover(path, &message);
@@ -220,6 +220,21 @@ static int finish_sched(struct walk *walk, const char *session, const char *name
 	if (status)
 		ada_recover_problem(walk->recovery, "%s", message.text);
 	return 0;
+}
+
+static int finish_lane(struct walk *walk, const char *session, const char *lane)
+{
+	struct atf_sched_names names;
+	char file[NAME_MAX];
+	int result = 0;
+
+	if (!atf_sched_names_find(&names, session, lane))
+		return 0;
+	for (uint32_t i = names.first; i < names.end && !result; i++) {
+		atf_sched_name(file, &names, lane, i);
+		result = finish_sched(walk, session, file);
+	}
+	return result;
 }
 
 int ada_recover_files(struct ada_recovery *recovery, struct ada_error *error)
@@ -233,7 +248,7 @@ int ada_recover_files(struct ada_recovery *recovery, struct ada_error *error)
 	if (!ada_path(reserve, "%s/.reserve", session))
 		unlink(reserve);
 	result = each_entry(&walk, session, S_IFREG, remove_temporary) ?:
-			 finish_sched(&walk, session, "sched.atf")     ?:
-									 finish_sched(&walk, session, "samples.atf");
+			 finish_lane(&walk, session, "sched")	       ?:
+									 finish_lane(&walk, session, "samples");
 	return result ? result : each_entry(&walk, session, S_IFDIR, take_process);
 }

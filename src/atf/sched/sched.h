@@ -14,6 +14,7 @@ int atf_sched_writer_append(struct atf_sched_writer *writer, AtfSchedEvent *even
 /* Footer, header, fsync; and frees. Where there was no room: whole batches that were written are all that is in the file, with a footer or
  * without. */
 int atf_sched_writer_close(struct atf_sched_writer *writer);
+int atf_sched_writer_leave(struct atf_sched_writer *writer); /* as close, without fsync */
 
 struct atf_sched;
 /* On success the message says why the file is not complete, and is "" where it is. */

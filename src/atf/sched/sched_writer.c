@@ -57,7 +57,7 @@ int atf_sched_writer_append(struct atf_sched_writer *writer, AtfSchedEvent *even
 	return 0;
 }
 
-int atf_sched_writer_close(struct atf_sched_writer *writer)
+static int writer_end(struct atf_sched_writer *writer, bool durable)
 {
 	off_t end = (off_t)(ATF_EVENTS_OFFSET + writer->summary.count * sizeof(AtfSchedEvent));
 	int status = 0;
@@ -67,9 +67,19 @@ int atf_sched_writer_close(struct atf_sched_writer *writer)
 		status = -errno;
 	if (!status)
 		status = atf_sched_finish(writer->fd, &writer->header, &writer->summary);
-	if (!status && fsync(writer->fd) < 0)
+	if (!status && durable && fsync(writer->fd) < 0)
 		status = -errno;
 	close(writer->fd);
 	free(writer);
 	return atf_system(status);
+}
+
+int atf_sched_writer_close(struct atf_sched_writer *writer)
+{
+	return writer_end(writer, true);
+}
+
+int atf_sched_writer_leave(struct atf_sched_writer *writer)
+{
+	return writer_end(writer, false);
 }

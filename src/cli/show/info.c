@@ -397,7 +397,7 @@ static void print_reasons(struct info *info)
 			 ada_json_text(entry, "program", "?"), ada_json_text(entry, "reason", "?"));
 		print_line(info->output, "note", text);
 	}
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < ADA_SCHED_MISSING; i++)
 		if (ada_sched_missing(info->session, i, text, sizeof text))
 			print_line(info->output, "note", text);
 }

@@ -55,8 +55,8 @@ struct ada_cause_reader {
 	const struct ada_session *session;
 	uint8_t **does; /* by module of the session and symbol; 0: not asked for yet */
 	uint32_t *counts;
-	uint64_t budget;	   /* events that may still be read for this question */
-	struct atf_sched *samples; /* NULL: there are none, or nobody asked yet */
+	uint64_t budget;		/* events that may still be read for this question */
+	struct atf_sched_list *samples; /* NULL: there are none, or nobody asked yet */
 	bool asked_samples;
 };
 enum ada_does ada_cause_does(struct ada_cause_reader *reader, const struct ada_process *process, uint64_t function_id);

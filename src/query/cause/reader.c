@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <threads.h>
-#include "atf/sched/sched.h"
+#include "atf/sched/sched_list.h"
 #include "query/cause/internal.h"
 #include "query/session/windows.h"
 
@@ -29,7 +29,7 @@ void ada_cause_reader_close(struct ada_cause_reader *reader)
 		return;
 	for (size_t i = 0; reader->does && i < reader->session->modules.count; i++)
 		free(reader->does[i]);
-	atf_sched_close(reader->samples);
+	atf_sched_list_close(reader->samples);
 	free(reader->does);
 	free(reader->counts);
 	free(reader);

@@ -1,26 +1,19 @@
 /* What samples.atf proves of a stretch of a thread's time. A sample that reaches beyond the stretch counts by what must lie inside. */
-#include <limits.h>
-#include <unistd.h>
-#include "atf/sched/sched.h"
-#include "base/file.h"
+#include "atf/sched/sched_list.h"
 #include "query/cause/internal.h"
+#include "query/session/sched.h"
 
 #define REACH_NS 10000000000ull /* so far behind the stretch samples may lie that reach into it */
 #define CPUS_MAX 1024
 
-static const AtfSchedEvent *samples_of(struct ada_cause_reader *reader, uint64_t *count)
+static const struct atf_sched_list *samples_of(struct ada_cause_reader *reader)
 {
 	struct atf_message message;
-	char path[PATH_MAX];
 
-	/* A process's directory alone has the file beside it. */
-	if (!reader->asked_samples && !ada_path(path, "%s/samples.atf", reader->session->path) &&
-	    (!access(path, F_OK) || !ada_path(path, "%s/../samples.atf", reader->session->path)) &&
-	    atf_sched_open(&reader->samples, path, &message))
-		reader->samples = NULL;
+	if (!reader->asked_samples)
+		ada_sched_lane(&reader->samples, reader->session, "samples", &message);
 	reader->asked_samples = true;
-	*count = 0;
-	return reader->samples ? atf_sched_events(reader->samples, count) : NULL;
+	return reader->samples;
 }
 
 /* Of `count` in the time that the sample is of, what lies between the two times for sure. */
@@ -58,19 +51,22 @@ static void take_sample(struct ada_sampled *sampled, const AtfSchedEvent *sample
 void ada_cause_sampled(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns,
 		       struct ada_sampled *sampled)
 {
-	uint64_t count, first, last;
-	const AtfSchedEvent *samples = samples_of(reader, &count);
+	const struct atf_sched_list *samples = samples_of(reader);
+	uint64_t count = atf_sched_list_count(samples), first, last;
 	bool cpus[CPUS_MAX] = { false };
 
 	*sampled = (struct ada_sampled){ .ran_ns = 0 };
-	first = ada_first_not(i, 0, count, samples[i].timestamp_ns <= from_ns);
-	last = ada_first_not(i, first, count, samples[i].timestamp_ns < to_ns + REACH_NS);
+	first = ada_first_not(i, 0, count, atf_sched_list_at(samples, i)->timestamp_ns <= from_ns);
+	last = ada_first_not(i, first, count, atf_sched_list_at(samples, i)->timestamp_ns < to_ns + REACH_NS);
 	for (uint64_t i = first; i < last; i++)
-		if (samples[i].thread_id == thread->tid)
-			take_sample(sampled, &samples[i], from_ns, to_ns, cpus);
-	for (uint64_t i = first; i < last; i++)
-		if (samples[i].kind == ATF_SCHED_THROTTLED)
-			sampled->throttled_ns += inside(&samples[i], from_ns, to_ns);
-		else if (samples[i].kind == ATF_SCHED_STOLEN && samples[i].cpu < CPUS_MAX && cpus[samples[i].cpu])
-			sampled->stolen_ns += inside(&samples[i], from_ns, to_ns);
+		if (atf_sched_list_at(samples, i)->thread_id == thread->tid)
+			take_sample(sampled, atf_sched_list_at(samples, i), from_ns, to_ns, cpus);
+	for (uint64_t i = first; i < last; i++) {
+		const AtfSchedEvent *sample = atf_sched_list_at(samples, i);
+
+		if (sample->kind == ATF_SCHED_THROTTLED)
+			sampled->throttled_ns += inside(sample, from_ns, to_ns);
+		else if (sample->kind == ATF_SCHED_STOLEN && sample->cpu < CPUS_MAX && cpus[sample->cpu])
+			sampled->stolen_ns += inside(sample, from_ns, to_ns);
+	}
 }

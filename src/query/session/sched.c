@@ -6,15 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "atf/sched/sched.h"
+#include "atf/sched/sched_list.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/units.h"
 #include "query/session/json.h"
 
 struct ada_sched_view {
-	struct atf_sched *file;	  /* NULL: there is none */
-	struct ada_table numbers; /* by tid: positions in `threads` */
+	struct atf_sched_list *list; /* NULL: there is none */
+	uint64_t since_ns;	     /* what was known from the beginning on is known since then; 0: by its own first record */
+	struct ada_table numbers;    /* by tid: positions in `threads` */
 	ADA_ARRAY(struct ada_sched_thread *) threads;
 };
 
@@ -30,7 +31,8 @@ static struct ada_sched_thread *thread_of(struct ada_sched_view *view, const Atf
 	thread = calloc(1, sizeof *thread);
 	if (!thread)
 		return NULL;
-	thread->first_ns = event->timestamp_ns;
+	/* Who leaves a CPU has been on it. Who comes to one waited, and nobody knows how. */
+	thread->first_ns = event->kind != ATF_SCHED_ON && view->since_ns ? view->since_ns : event->timestamp_ns;
 	if (!ada_table_put(&view->numbers, event->thread_id, view->threads.count) && !ada_array_push(&view->threads, thread))
 		return thread;
 	free(thread);
@@ -87,6 +89,7 @@ static int take_loss(struct ada_sched_view *view, uint64_t since_ns)
 {
 	int result = 0;
 
+	view->since_ns = 0;
 	for (size_t i = 0; i < view->threads.count && !result; i++) {
 		struct ada_sched_thread *thread = view->threads.items[i];
 		const struct ada_off_cpu *last = last_spell(thread);
@@ -102,43 +105,48 @@ static int take_loss(struct ada_sched_view *view, uint64_t since_ns)
 
 static int read_events(struct ada_sched_view *view)
 {
-	uint64_t count, before_ns = 0, *cpus = calloc(UINT16_MAX + 1, sizeof *cpus); /* time of each CPU's last record */
-	const AtfSchedEvent *events = atf_sched_events(view->file, &count);
+	uint64_t *cpus = calloc(UINT16_MAX + 1, sizeof *cpus); /* time of each CPU's last record */
+	uint64_t count = atf_sched_list_count(view->list), before_ns = 0;
 	int result = cpus ? 0 : -ENOMEM;
 
-	for (uint64_t i = 0; i < count && !result; before_ns = events[i++].timestamp_ns) {
+	if (count && atf_sched_list_has_aged(view->list))
+		view->since_ns = atf_sched_list_at(view->list, 0)->timestamp_ns;
+	for (uint64_t i = 0; i < count && !result; i++) {
+		const AtfSchedEvent *event = atf_sched_list_at(view->list, i);
 		struct ada_sched_thread *thread;
 
-		if (events[i].timestamp_ns < before_ns) /* the file is damaged: what lies behind is not read */
+		if (event->timestamp_ns < before_ns) /* the file is damaged: what lies behind is not read */
 			break;
-		if (events[i].kind == ATF_SCHED_LOST || events[i].kind == ATF_SCHED_PAUSED) {
-			result = take_loss(view, events[i].kind == ATF_SCHED_LOST ? cpus[events[i].cpu] : events[i].timestamp_ns);
+		before_ns = event->timestamp_ns;
+		if (event->kind == ATF_SCHED_LOST || event->kind == ATF_SCHED_PAUSED) {
+			result = take_loss(view, event->kind == ATF_SCHED_LOST ? cpus[event->cpu] : event->timestamp_ns);
 		} else {
-			thread = thread_of(view, &events[i]);
-			result = thread ? take_event(thread, &events[i]) : -ENOMEM;
+			thread = thread_of(view, event);
+			result = thread ? take_event(thread, event) : -ENOMEM;
 		}
-		cpus[events[i].cpu] = events[i].timestamp_ns;
+		cpus[event->cpu] = event->timestamp_ns;
 	}
 	free(cpus);
 	return result;
+}
+
+int ada_sched_lane(struct atf_sched_list **list, const struct ada_session *session, const char *name, struct atf_message *message)
+{
+	int status = atf_sched_list_open(list, session->path, name, message);
+	char above[PATH_MAX];
+
+	/* A process's directory alone has the files beside it. */
+	return status || *list || ada_path(above, "%s/..", session->path) ? status : atf_sched_list_open(list, above, name, message);
 }
 
 static struct ada_sched_view *view_open(struct ada_session *session)
 {
 	struct ada_sched_view *view = calloc(1, sizeof *view);
 	struct atf_message message;
-	char path[PATH_MAX];
 
-	/* A process's directory alone has the file beside it. */
-	if (!view || ada_path(path, "%s/sched.atf", session->path) ||
-	    (access(path, F_OK) && (ada_path(path, "%s/../sched.atf", session->path) || access(path, F_OK))))
-		return view;
-	if (atf_sched_open(&view->file, path, &message)) {
-		view->file = NULL;
+	if (view && (ada_sched_lane(&view->list, session, "sched", &message) ||
+		     (view->list && (atf_sched_list_damaged(view->list) || read_events(view)))))
 		ada_session_problem(session, "%s", message.text);
-	} else if (atf_sched_completeness(view->file) == ATF_DAMAGED || read_events(view)) {
-		ada_session_problem(session, "%s", message.text);
-	}
 	return view;
 }
 
@@ -164,7 +172,7 @@ void ada_sched_view_close(struct ada_sched_view *view)
 	}
 	ada_array_free(&view->threads);
 	ada_table_free(&view->numbers);
-	atf_sched_close(view->file);
+	atf_sched_list_close(view->list);
 	free(view);
 }
 
@@ -176,12 +184,28 @@ const struct ada_sched_thread *ada_sched_of(const struct ada_thread *thread)
 	return view && ada_table_get(&view->numbers, thread->tid, &number) ? view->threads.items[number] : NULL;
 }
 
-const AtfSchedEvent *ada_sched_records(const struct ada_session *session, uint64_t *count)
+const struct atf_sched_list *ada_sched_records(const struct ada_session *session)
 {
 	const struct ada_sched_view *view = view_of(session);
 
-	*count = 0;
-	return view && view->file ? atf_sched_events(view->file, count) : NULL;
+	return view ? view->list : NULL;
+}
+
+/* False: it is known from the beginning on. */
+static bool tell_since(const struct ada_session *session, char *text, size_t size)
+{
+	const struct atf_sched_list *list = ada_sched_records(session);
+	uint64_t count = atf_sched_list_count(list), since_ns = count ? atf_sched_list_at(list, 0)->timestamp_ns : 0;
+	char units[ADA_UNITS_TEXT];
+
+	if (!atf_sched_list_has_aged(list))
+		return false;
+	if (count)
+		snprintf(text, size, "when threads ran is known from +%s on: what came before went with the oldest segments",
+			 ada_format_duration(since_ns > session->start_ns ? since_ns - session->start_ns : 0, units));
+	else
+		snprintf(text, size, "when threads ran is not known: it went with the oldest segments");
+	return true;
 }
 
 bool ada_sched_missing(const struct ada_session *session, int which, char *text, size_t size)
@@ -190,6 +214,8 @@ bool ada_sched_missing(const struct ada_session *session, int which, char *text,
 	uint64_t missing = ada_json_u64(said, which ? "lost" : "pausedNs", 0);
 	char units[ADA_UNITS_TEXT];
 
+	if (which == 2)
+		return tell_since(session, text, size);
 	if (which)
 		snprintf(text, size, "%s records of when threads ran were lost", ada_format_grouped(missing, units));
 	else

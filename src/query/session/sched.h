@@ -3,7 +3,8 @@
  *   time     |----on----|--off--|--on--|--off (preempted)--|--on--
  *   spells              [0     ]       [1                 ]
  *
- * A thread is known from its first record on: the kernel follows it from its beginning. Where records are missing nothing is known of any
+ * A thread is known from its first record on: the kernel follows it from its beginning. Where the oldest records have gone, one that leaves
+ * its CPU first is known from the oldest that is there. Where records are missing nothing is known of any
  * thread from the last record before to the thread's next one. */
 #ifndef ADA_QUERY_SESSION_SCHED_H
 #define ADA_QUERY_SESSION_SCHED_H
@@ -30,9 +31,14 @@ struct ada_sched_thread { /* by the system's number: images of a process, and a 
 
 /* NULL: the session has no such facts of the thread. By any thread; what it points to is the session's. */
 const struct ada_sched_thread *ada_sched_of(const struct ada_thread *thread);
-/* All records of the session, in order of time; NULL: it has none. */
-const AtfSchedEvent *ada_sched_records(const struct ada_session *session, uint64_t *count);
-/* What is missing of them, as a sentence: that the lane rested (which 0), that records were lost (1). False: nothing is. */
+/* All records of the session, in order of time (atf/sched/sched_list.h); NULL: it has none. */
+struct atf_sched_list;
+const struct atf_sched_list *ada_sched_records(const struct ada_session *session);
+/* Those of a lane, "sched" or "samples", to be closed by the caller. As atf_sched_list_open. */
+int ada_sched_lane(struct atf_sched_list **list, const struct ada_session *session, const char *name, struct atf_message *message);
+/* What is missing of them, as a sentence: that the lane rested (which 0), that records were lost (1), that the oldest went (2). False: nothing
+ * is. */
+#define ADA_SCHED_MISSING 3
 bool ada_sched_missing(const struct ada_session *session, int which, char *text, size_t size);
 struct ada_sched_view;
 void ada_sched_view_close(struct ada_sched_view *view); /* NULL is fine */

@@ -103,7 +103,7 @@ static void add_unplaced(struct losses_cursor *cursor)
 		if (reason)
 			add_row(&cursor->rows.rows, process, NULL, 0, 0, reason);
 	}
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < ADA_SCHED_MISSING; i++)
 		if (ada_sched_missing(sql->session, i, text, sizeof text))
 			add_row(&cursor->rows.rows, NULL, NULL, 0, 0, text);
 	for (size_t i = 0; i < ada_json_length(missing); i++) {

@@ -1,4 +1,5 @@
-/* Table switches: the records of sched.atf as they are. */
+/* Table switches: the records of the scheduling lane as they are. */
+#include "atf/sched/sched_list.h"
 #include "query/session/sched.h"
 #include "query/sql/parts.h"
 
@@ -6,7 +7,7 @@ enum { TIMESTAMP, TID, KIND, CPU, OTHER_TID, COUNT, PID };
 
 struct switches_cursor {
 	struct ada_sql_cursor cursor;
-	const AtfSchedEvent *events;
+	const struct atf_sched_list *records;
 	uint64_t at, end;
 };
 
@@ -16,10 +17,13 @@ static int switches_first(struct ada_sql_cursor *base, struct ada_error *error)
 	uint64_t from_ns, to_ns, count;
 
 	(void)error;
-	cursor->events = ada_sched_records(base->sql->session, &count);
+	cursor->records = ada_sched_records(base->sql->session);
+	count = atf_sched_list_count(cursor->records);
 	ada_sql_time_range(&base->query, base->sql, &from_ns, &to_ns);
-	cursor->at = ada_first_not(i, 0, count, cursor->events[i].timestamp_ns < from_ns);
-	cursor->end = base->query.nothing ? cursor->at : ada_first_not(i, cursor->at, count, cursor->events[i].timestamp_ns < to_ns);
+	cursor->at = ada_first_not(i, 0, count, atf_sched_list_at(cursor->records, i)->timestamp_ns < from_ns);
+	cursor->end = cursor->at;
+	if (!base->query.nothing)
+		cursor->end = ada_first_not(i, cursor->at, count, atf_sched_list_at(cursor->records, i)->timestamp_ns < to_ns);
 	base->eof = cursor->at >= cursor->end;
 	return SQLITE_OK;
 }
@@ -39,7 +43,7 @@ static void switches_column(struct ada_sql_cursor *base, sqlite3_context *contex
 		[ATF_SCHED_FAULT] = "fault", [ATF_SCHED_LOST] = "lost",		  [ATF_SCHED_PAUSED] = "paused"
 	};
 	const struct switches_cursor *cursor = (struct switches_cursor *)base;
-	const AtfSchedEvent *event = &cursor->events[cursor->at];
+	const AtfSchedEvent *event = atf_sched_list_at(cursor->records, cursor->at);
 	bool of_thread = event->kind != ATF_SCHED_LOST && event->kind != ATF_SCHED_PAUSED;
 
 	switch (column) {
@@ -72,10 +76,7 @@ static int64_t switches_rowid(struct ada_sql_cursor *base)
 
 static double count_switches(const struct ada_sql *sql)
 {
-	uint64_t count;
-
-	ada_sched_records(sql->session, &count);
-	return (double)count;
+	return (double)atf_sched_list_count(ada_sched_records(sql->session));
 }
 
 const struct ada_sql_implementation ada_sql_switches = { .name = "switches",

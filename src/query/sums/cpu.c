@@ -2,6 +2,7 @@
 #include "query/sums/cpu.h"
 #include <errno.h>
 #include <stdlib.h>
+#include "atf/sched/sched_list.h"
 #include "base/hash.h"
 #include "query/calls/scan.h"
 #include "query/session/sched.h"
@@ -120,10 +121,9 @@ int ada_stats_add_cpu(struct ada_stats *stats, const struct ada_selection *selec
 	unsigned int count = ada_scan_workers(selection, 0);
 	struct ada_completeness completeness;
 	struct worker *crew;
-	uint64_t records;
 	int result;
 
-	if (!ada_sched_records(selection->session, &records) || !records)
+	if (!atf_sched_list_count(ada_sched_records(selection->session)))
 		return 0;
 	crew = calloc(count, sizeof *crew);
 	if (!crew)

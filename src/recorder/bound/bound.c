@@ -20,6 +20,7 @@
 #define RETRY_NS 1000000000ull
 #define JOBS 16u
 #define KEPT_PARTS 2u /* of the limit, one that windows may keep */
+#define LAST 64u      /* of the limit, one for what isn't events */
 
 typedef ADA_ARRAY(struct ada_bound_segment) segment_list;
 
@@ -46,6 +47,8 @@ struct ada_bound {
 	bool given, quit;
 	/* Atomic: as measured, and what was written until then and until now */
 	uint64_t bytes, written_then, written;
+	uint64_t gone_ns;
+	uint64_t aged_ns; /* main thread's: of all that went into totals, the last event */
 };
 
 /* --- the thread ---------------------------------------------------------------------------------------------------------- */
@@ -384,12 +387,23 @@ static void take_done(struct ada_bound *bound, const struct ada_bound_job *job)
 	for (uint32_t i = 0; i < job->count && job->what == ADA_BOUND_AGE; i++) {
 		bool kept = job->keeps[i] && list_enter(&bound->kept, &job->segments[i]);
 
+		bound->aged_ns = job->segments[i].end_ns > bound->aged_ns ? job->segments[i].end_ns : bound->aged_ns;
 		bound->kept_bytes += kept ? job->segments[i].bytes : 0;
 		bound->gone += !kept;
 		if (!kept)
 			list_leave(&bound->details, &job->segments[i], &bound->details_bytes);
 	}
 	bound->gone += job->what == ADA_BOUND_DROP;
+}
+
+/* A segment that is there still may begin before the end of one that went. */
+static void note_gone(struct ada_bound *bound)
+{
+	uint64_t gone_ns = bound->aged_ns;
+
+	for (size_t i = 0; i < bound->segments.count; i++)
+		gone_ns = bound->segments.items[i].start_ns < gone_ns ? bound->segments.items[i].start_ns : gone_ns;
+	__atomic_store_n(&bound->gone_ns, gone_ns, __ATOMIC_RELAXED);
 }
 
 const struct ada_bound_job *ada_bound_done(struct ada_bound *bound)
@@ -409,6 +423,7 @@ const struct ada_bound_job *ada_bound_done(struct ada_bound *bound)
 			ada_array_free(&bound->jobs[i].records);
 		bound->busy = false;
 		bound->taken = bound->job_count = bound->leaving = 0;
+		note_gone(bound);
 		return NULL;
 	}
 	job = &bound->jobs[bound->taken++];
@@ -451,7 +466,17 @@ bool ada_bound_is_near(const struct ada_bound *bound)
 
 bool ada_bound_is_full(const struct ada_bound *bound, uint64_t coming)
 {
-	return ada_bound_is_near(bound) && bytes_now(bound) + coming >= bound->options.disk_limit;
+	return ada_bound_is_near(bound) && bytes_now(bound) + coming >= bound->options.disk_limit - bound->options.disk_limit / LAST;
+}
+
+bool ada_bound_has_room(const struct ada_bound *bound, uint64_t bytes)
+{
+	return !bound || !bound->options.disk_limit || bytes_now(bound) + bytes < bound->options.disk_limit;
+}
+
+uint64_t ada_bound_gone_ns(const struct ada_bound *bound)
+{
+	return bound ? __atomic_load_n(&bound->gone_ns, __ATOMIC_RELAXED) : 0;
 }
 
 struct ada_bound_state ada_bound_state(const struct ada_bound *bound)

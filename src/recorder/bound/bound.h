@@ -115,6 +115,10 @@ void ada_bound_wrote(struct ada_bound *bound, uint64_t bytes);
 /* With what is on its way to the files, so many bytes, the limit is reached: nothing more should be written until something has gone. Unless
  * nothing can. */
 bool ada_bound_is_full(const struct ada_bound *bound, uint64_t coming);
+/* What isn't events, and is small, may be so many bytes more: it has the limit's last part for itself. Any thread. */
+bool ada_bound_has_room(const struct ada_bound *bound, uint64_t bytes);
+/* Up to when all segments that were closed have gone; 0: none has. Any thread. */
+uint64_t ada_bound_gone_ns(const struct ada_bound *bound);
 bool ada_bound_is_near(const struct ada_bound *bound); /* that may be so */
 
 struct ada_bound_state {

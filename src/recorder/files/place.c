@@ -165,6 +165,8 @@ void ada_session_remove(struct ada_session *session)
 		unlinkat(session->fd, "session.json", 0);
 		unlinkat(session->fd, "sched.atf", 0);
 		unlinkat(session->fd, "samples.atf", 0);
+		unlinkat(session->fd, "sched.0.atf", 0);
+		unlinkat(session->fd, "samples.0.atf", 0);
 		unlinkat(session->output_fd, session->name, AT_REMOVEDIR);
 	}
 	name = strrchr(session->output, '/');

@@ -12,7 +12,6 @@
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
-#include "atf/sched/sched.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "recorder/sched/count.h"
@@ -33,7 +32,7 @@ struct seen {
 };
 
 struct ada_samples {
-	struct atf_sched_writer *writer;
+	struct ada_roll *roll;
 	struct ada_samples_source source;
 	struct ada_groups groups;
 	ADA_ARRAY(struct seen) before, now; /* by tid */
@@ -44,18 +43,14 @@ struct ada_samples {
 	int wake;
 	pthread_t thread;
 	atomic_bool stop;
-	atomic_uint_fast64_t events;
-	atomic_int failed;
+	atomic_bool failed; /* there was no memory for all threads */
 	AtfSchedEvent batch[BATCH];
 	size_t count;
 };
 
 static void write_batch(struct ada_samples *samples)
 {
-	if (!atf_sched_writer_append(samples->writer, samples->batch, samples->count))
-		atomic_fetch_add(&samples->events, samples->count);
-	else if (!atomic_load(&samples->failed))
-		atomic_store(&samples->failed, -errno);
+	ada_roll_append(samples->roll, samples->batch, samples->count);
 	samples->count = 0;
 }
 
@@ -111,7 +106,7 @@ static void look_at_thread(struct ada_samples *samples, int tasks, pid_t pid, pi
 		samples->changed = true;
 	}
 	if (ada_array_push(&samples->now, now))
-		atomic_store(&samples->failed, -ENOMEM);
+		atomic_store(&samples->failed, true);
 }
 
 static void look_at_process(struct ada_samples *samples, pid_t pid, size_t *number)
@@ -204,6 +199,7 @@ static void *look_again_and_again(void *context)
 		look_at_machine(samples);
 		if (samples->count)
 			write_batch(samples);
+		ada_roll_turn(samples->roll);
 		sleep_ns = samples->changed ? (cpu_ns() - before_ns) * PART : MOST_NS / 2;
 		sleep_ns = sleep_ns < LEAST_NS ? LEAST_NS : sleep_ns > MOST_NS ? MOST_NS : sleep_ns;
 		poll(&wake, 1, (int)(sleep_ns / 1000000));
@@ -211,16 +207,18 @@ static void *look_again_and_again(void *context)
 	return NULL;
 }
 
-static int start(struct ada_samples *samples, const char *path, struct ada_error *error)
+static int start(struct ada_samples *samples, const struct ada_roll_options *files, struct ada_error *error)
 {
-	if (atf_sched_writer_open(&samples->writer, path, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), 0))
-		return ada_error_system(error, errno, "%s", path);
+	int status = ada_roll_open(&samples->roll, files, error);
+
+	if (status)
+		return status;
 	samples->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	ada_groups_open(&samples->groups, "/proc", "/sys/fs/cgroup");
 	if (samples->wake >= 0 && !pthread_create(&samples->thread, NULL, look_again_and_again, samples))
 		return 0;
-	atf_sched_writer_close(samples->writer);
-	unlink(path);
+	ada_roll_cancel(samples->roll);
+	samples->roll = NULL;
 	return ada_error_system(error, EAGAIN, "a thread for the samples");
 }
 
@@ -229,13 +227,18 @@ static void samples_release(struct ada_samples *samples)
 	if (samples->wake >= 0)
 		close(samples->wake);
 	ada_groups_close(&samples->groups);
+	ada_roll_free(samples->roll);
 	ada_array_free(&samples->before);
 	ada_array_free(&samples->now);
 	free(samples);
 }
 
-int ada_samples_open(struct ada_samples **opened, const char *path, const struct ada_samples_source *source, struct ada_error *error)
+int ada_samples_open(struct ada_samples **opened, const char *directory, struct ada_bound *bound, const struct ada_samples_source *source,
+		     struct ada_error *error)
 {
+	const struct ada_roll_options files = {
+		.directory = directory, .name = "samples", .cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), .bound = bound
+	};
 	struct ada_samples *samples = calloc(1, sizeof *samples);
 	int status;
 
@@ -243,7 +246,7 @@ int ada_samples_open(struct ada_samples **opened, const char *path, const struct
 		return ada_error_system(error, ENOMEM, "the samples");
 	samples->source = *source;
 	samples->wake = -1;
-	status = start(samples, path, error);
+	status = start(samples, &files, error);
 	if (status)
 		samples_release(samples);
 	else
@@ -259,14 +262,15 @@ void ada_samples_stop(struct ada_samples *samples)
 	atomic_store(&samples->stop, true);
 	eventfd_write(samples->wake, 1);
 	pthread_join(samples->thread, NULL);
-	if (atf_sched_writer_close(samples->writer) && !atomic_load(&samples->failed))
-		atomic_store(&samples->failed, -errno);
+	ada_roll_end(samples->roll);
 }
 
-uint64_t ada_samples_count(const struct ada_samples *samples, int *failed)
+struct ada_roll_counts ada_samples_count(const struct ada_samples *samples)
 {
-	*failed = atomic_load(&samples->failed);
-	return atomic_load(&samples->events);
+	struct ada_roll_counts counts = ada_roll_count(samples->roll);
+
+	counts.failed = counts.failed ? counts.failed : atomic_load(&samples->failed) ? -ENOMEM : 0;
+	return counts;
 }
 
 void ada_samples_close(struct ada_samples *samples)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "base/error.h"
+#include "recorder/sched/roll.h"
 
 struct ada_samples;
 struct ada_samples_source {
@@ -13,9 +14,10 @@ struct ada_samples_source {
 	/* The recorded processes that run, by the sampler's thread: fills up to `max`, how many. */
 	size_t (*processes)(void *context, pid_t *pids, size_t max);
 };
-/* 0, or -errno with a line why not: then there is no file. */
-int ada_samples_open(struct ada_samples **samples, const char *path, const struct ada_samples_source *source, struct ada_error *error);
-void ada_samples_stop(struct ada_samples *samples);			    /* finishes the file. NULL is fine */
-uint64_t ada_samples_count(const struct ada_samples *samples, int *failed); /* records in the file; failed: -errno, or 0 */
-void ada_samples_close(struct ada_samples *samples);			    /* stops it, too. NULL is fine */
+/* Of the session in `directory`, which stays; `bound` as for roll.h. 0, or -errno with a line why not: then there is no file. */
+int ada_samples_open(struct ada_samples **samples, const char *directory, struct ada_bound *bound, const struct ada_samples_source *source,
+		     struct ada_error *error);
+void ada_samples_stop(struct ada_samples *samples); /* finishes the file. NULL is fine */
+struct ada_roll_counts ada_samples_count(const struct ada_samples *samples);
+void ada_samples_close(struct ada_samples *samples); /* stops it, too. NULL is fine */
 #endif

@@ -10,7 +10,6 @@
 #include <sys/eventfd.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
-#include "atf/sched/sched.h"
 #include "base/clock.h"
 #include "recorder/sched/rest.h"
 #include "recorder/sched/ring.h"
@@ -22,7 +21,7 @@
 #define PAGES 64	     /* of a ring: 8192 records */
 #define PAGES_MANY_CPUS 16
 #define MANY_CPUS 16
-#define BATCH 4096
+#define BATCH 1024
 
 struct faults {		     /* of one thread on one CPU, that are still being counted */
 	AtfSchedEvent event; /* count 0: none */
@@ -30,7 +29,7 @@ struct faults {		     /* of one thread on one CPU, that are still being counted 
 };
 
 struct ada_sched {
-	struct atf_sched_writer *writer;
+	struct ada_roll *roll;
 	struct ada_sched_ring *rings;
 	struct pollfd *polls;  /* of the rings, then `wake` */
 	struct faults *faults; /* by ring */
@@ -39,18 +38,14 @@ struct ada_sched {
 	pthread_t thread;
 	bool stopped;
 	atomic_bool stop;
-	atomic_uint_fast64_t events, lost, paused_ns, share_ppm;
-	atomic_int failed;
+	atomic_uint_fast64_t lost, paused_ns, share_ppm;
 	AtfSchedEvent batch[BATCH];
 	size_t count; /* in the batch */
 };
 
 static void write_batch(struct ada_sched *sched)
 {
-	if (!atf_sched_writer_append(sched->writer, sched->batch, sched->count))
-		atomic_fetch_add(&sched->events, sched->count);
-	else if (!atomic_load(&sched->failed))
-		atomic_store(&sched->failed, -errno);
+	ada_roll_append(sched->roll, sched->batch, sched->count);
 	sched->count = 0;
 }
 
@@ -172,6 +167,7 @@ static void *drain_rings(void *context)
 				sched->polls[i].fd = -1;
 		turn(sched, ada_clock_boottime_ns() - SETTLE_NS);
 		rest_where_dear(sched, ada_clock_boottime_ns());
+		ada_roll_turn(sched->roll);
 	}
 	turn(sched, UINT64_MAX);
 	if (sched->rest.rests)
@@ -228,6 +224,7 @@ static void release(struct ada_sched *sched)
 		ada_sched_ring_close(&sched->rings[i]);
 	if (sched->wake >= 0)
 		close(sched->wake);
+	ada_roll_free(sched->roll);
 	free(sched->rings);
 	free(sched->polls);
 	free(sched->faults);
@@ -235,44 +232,47 @@ static void release(struct ada_sched *sched)
 	free(sched);
 }
 
-static int start(struct ada_sched *sched, const char *path, uint32_t flags, struct ada_error *error)
+static int start(struct ada_sched *sched, const struct ada_roll_options *files, struct ada_error *error)
 {
-	if (atf_sched_writer_open(&sched->writer, path, (uint32_t)sched->cpus, flags))
-		return ada_error_system(error, errno, "%s", path);
+	int status = ada_roll_open(&sched->roll, files, error);
+
+	if (status)
+		return status;
 	sched->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sched->polls[sched->cpus] = (struct pollfd){ .fd = sched->wake, .events = POLLIN };
 	if (sched->wake >= 0 && !pthread_create(&sched->thread, NULL, drain_rings, sched))
 		return 0;
-	atf_sched_writer_close(sched->writer);
-	unlink(path);
+	ada_roll_cancel(sched->roll);
+	sched->roll = NULL;
 	return ada_error_system(error, EAGAIN, "a thread for the scheduling lane");
 }
 
-int ada_sched_open(struct ada_sched **opened, pid_t pid, const char *path, double budget, struct ada_error *error)
+int ada_sched_open(struct ada_sched **opened, pid_t pid, const struct ada_sched_options *options, struct ada_error *error)
 {
 	struct ada_sched *sched = calloc(1, sizeof *sched);
 	int cpus = get_nprocs(), status = sched ? 0 : -ENOMEM;
-	uint32_t flags = 0;
+	struct ada_roll_options files = { .directory = options->directory, .name = "sched", .bound = options->bound };
 
 	if (sched) {
 		sched->wake = -1;
 		sched->rings = calloc((size_t)cpus, sizeof *sched->rings);
 		sched->polls = calloc((size_t)cpus + 1, sizeof *sched->polls);
 		sched->faults = calloc((size_t)cpus, sizeof *sched->faults);
-		sched->rest = (struct ada_sched_rest){ .budget = budget, .on_ns = calloc((size_t)cpus, sizeof(uint64_t)) };
+		sched->rest = (struct ada_sched_rest){ .budget = options->budget, .on_ns = calloc((size_t)cpus, sizeof(uint64_t)) };
 		status = sched->rings && sched->polls && sched->faults && sched->rest.on_ns ? 0 : -ENOMEM;
 	}
 	if (status)
 		ada_error_system(error, -status, "the scheduling lane");
 	if (!status) {
 		sched->cpus = cpus;
-		status = open_rings(sched, pid, &flags);
+		status = open_rings(sched, pid, &files.flags);
 		if (status)
 			explain_refusal(error, status);
 	}
 	if (!status) {
 		sched->rest.cpus = (size_t)sched->cpus;
-		status = start(sched, path, flags, error);
+		files.cpus = (uint32_t)sched->cpus;
+		status = start(sched, &files, error);
 	}
 	if (status && sched)
 		release(sched);
@@ -289,16 +289,14 @@ void ada_sched_stop(struct ada_sched *sched)
 	atomic_store(&sched->stop, true);
 	eventfd_write(sched->wake, 1);
 	pthread_join(sched->thread, NULL);
-	if (atf_sched_writer_close(sched->writer) && !atomic_load(&sched->failed))
-		atomic_store(&sched->failed, -errno);
+	ada_roll_end(sched->roll);
 }
 
 struct ada_sched_counts ada_sched_count(const struct ada_sched *sched)
 {
-	return (struct ada_sched_counts){ .events = atomic_load(&sched->events),
+	return (struct ada_sched_counts){ .files = ada_roll_count(sched->roll),
 					  .lost = atomic_load(&sched->lost),
-					  .paused_ns = atomic_load(&sched->paused_ns),
-					  .failed = atomic_load(&sched->failed) };
+					  .paused_ns = atomic_load(&sched->paused_ns) };
 }
 
 double ada_sched_share(const struct ada_sched *sched)

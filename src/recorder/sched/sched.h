@@ -9,17 +9,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "base/error.h"
+#include "recorder/sched/roll.h"
 
 struct ada_sched;
-/* Of a process that hasn't executed its program yet; `path`: of the file, which is made; `budget`: above 0, the lane rests where it costs more
- * than its part of it (rest.h). 0, or -errno with a line that says what would allow it: then there is no lane, and no file. */
-int ada_sched_open(struct ada_sched **sched, pid_t pid, const char *path, double budget, struct ada_error *error);
+struct ada_sched_options {
+	const char *directory;	 /* of the session. It stays */
+	struct ada_bound *bound; /* NULL: the session has no limit, and the lane is one file; else see roll.h */
+	double budget;		 /* above 0, the lane rests where it costs more than its part of it (rest.h) */
+};
+/* Of a process that hasn't executed its program yet. 0, or -errno with a line that says what would allow it: then there is no lane, and no
+ * file. */
+int ada_sched_open(struct ada_sched **sched, pid_t pid, const struct ada_sched_options *options, struct ada_error *error);
 /* Takes what the rings still hold, and finishes the file. What was written is told until then and from then on alike. NULL is fine. */
 void ada_sched_stop(struct ada_sched *sched);
 struct ada_sched_counts {
-	uint64_t events, lost; /* in the file; records that the kernel dropped */
-	uint64_t paused_ns;    /* how long it has rested; a rest counts once it is over */
-	int failed;	       /* -errno: the file could not be written to its end; 0: it could */
+	struct ada_roll_counts files;
+	uint64_t lost;	    /* records that the kernel dropped */
+	uint64_t paused_ns; /* how long it has rested; a rest counts once it is over */
 };
 struct ada_sched_counts ada_sched_count(const struct ada_sched *sched);
 /* What it costs of late, of the program's own time; only under a budget, else 0. NULL is fine. */

@@ -122,24 +122,31 @@ static json_object *anchors_of(const struct ada_session *session)
 	return list;
 }
 
-/* What became of the scheduling lane. */
+/* What all that isn't events has in common. */
+static void add_lane(json_object *object, bool recorded, const struct ada_roll_counts *counts, const char *reason)
+{
+	if (counts->failed)
+		reason = strerror(-counts->failed);
+	json_object_object_add(object, "recorded", json_object_new_boolean(recorded));
+	json_object_object_add(object, "reason", reason ? json_object_new_string(reason) : NULL);
+	ada_json_count(object, "events", counts->events);
+	if (counts->aged)
+		ada_json_count(object, "aged", counts->aged);
+}
+
 static json_object *samples_of(const struct ada_recorder *recorder)
 {
 	json_object *object = json_object_new_object();
 	const char *reason = *recorder->no_samples.text ? recorder->no_samples.text : NULL;
-	uint64_t events = 0;
-	int failed = 0;
+	struct ada_roll_counts counts = { 0 };
 
 	if (recorder->samples)
-		events = ada_samples_count(recorder->samples, &failed);
-	if (failed)
-		reason = strerror(-failed);
-	json_object_object_add(object, "recorded", json_object_new_boolean(recorder->samples != NULL));
-	json_object_object_add(object, "reason", reason ? json_object_new_string(reason) : NULL);
-	ada_json_count(object, "events", events);
+		counts = ada_samples_count(recorder->samples);
+	add_lane(object, recorder->samples, &counts, reason);
 	return object;
 }
 
+/* What became of the scheduling lane. */
 static json_object *sched_of(const struct ada_recorder *recorder)
 {
 	json_object *object = json_object_new_object();
@@ -148,11 +155,7 @@ static json_object *sched_of(const struct ada_recorder *recorder)
 
 	if (recorder->sched)
 		counts = ada_sched_count(recorder->sched);
-	if (counts.failed)
-		reason = strerror(-counts.failed);
-	json_object_object_add(object, "recorded", json_object_new_boolean(recorder->sched != NULL));
-	json_object_object_add(object, "reason", reason ? json_object_new_string(reason) : NULL);
-	ada_json_count(object, "events", counts.events);
+	add_lane(object, recorder->sched, &counts.files, reason);
 	ada_json_count(object, "lost", counts.lost);
 	ada_json_count(object, "pausedNs", counts.paused_ns);
 	return object;
