@@ -227,7 +227,7 @@ static int check_header(const struct ada_elf *elf, Elf64_Ehdr *header, struct ad
 	if (elf->length < EI_NIDENT || memcmp(elf->bytes, ELFMAG, SELFMAG))
 		return ada_error_set(error, ENOEXEC, "%s: not an ELF file", elf->path);
 	if (elf->bytes[EI_CLASS] == ELFCLASS32)
-		return ada_error_set(error, ENOEXEC, "%s: a 32-bit ELF file; only x86-64 is supported", elf->path);
+		return ada_error_set(error, ENOEXEC, "%s: a 32-bit ELF file; only x86-64 is supported: build it for that", elf->path);
 	if (elf->length < sizeof *header || elf->bytes[EI_CLASS] != ELFCLASS64)
 		return ada_error_set(error, ENOEXEC, "%s: corrupt ELF file: bad header", elf->path);
 	memcpy(header, elf->bytes, sizeof *header);

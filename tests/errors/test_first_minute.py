@@ -1,4 +1,5 @@
 """Who types the first thing that comes to mind is told the next."""
+import re
 import shutil
 
 import pytest
@@ -16,7 +17,8 @@ def test_trace_alone_shows_a_command(ada):
     assert result.status == 125 and b"such as `ada trace ls -l`" in result.stderr and result.stderr.count(b"\n") == 1
 
 
-@pytest.mark.parametrize("typed, told", [("./worsd", "did you mean words there?"), ("./missing", "`ls ./` lists what is there"), (".", "give the path to it, or install it"),
+@pytest.mark.parametrize("typed, told", [("./worsd", "did you mean words there?"), ("./missing", "`ls ./` lists what is there"), ("./wrods/there", "did you mean words there?"),
+                                         ("./none/at/all", "`ls ./` lists what is there"), ("none/", "`ls .` lists what is there"), (".", "give the path to it, or install it"),
                                          ("words", "did you mean ./words?"), ("nowhere-to-be-found", "give the path to it")])
 def test_a_missing_program_has_a_neighbour_perhaps(ada, tmp_path, typed, told):
     shutil.copy("/bin/true", tmp_path / "words")
@@ -29,6 +31,32 @@ def test_no_session_names_the_command_that_makes_one(ada, tmp_path):
     for command in ("dump", "report", "info", "narrate", "view"):
         result = run([ada.path, command], cwd=tmp_path)
         assert result.status == 125 and b"`ada trace PROGRAM`" in result.stderr and result.stderr.count(b"\n") == 1
+
+
+def test_a_directory_of_programs(refused):
+    refused(126, "is a directory, not a program: `ls /usr/bin` lists what is there", "trace", "/usr/bin")
+
+
+@pytest.mark.parametrize("command", ["report", "top", "status", "mark"])
+def test_what_holds_sessions_is_no_session(ada, tmp_path, command):
+    """Named in place of one of them."""
+    session = tmp_path / "place" / "ada_traces" / "session_1"
+    session.mkdir(parents=True)
+    (session / "session.json").write_text("{}")
+    (session.parent / "latest").symlink_to("session_1")
+    (tmp_path / "empty").mkdir()
+    for place, meant in (("place", "place/ada_traces/latest"), ("place/ada_traces", "place/ada_traces/latest"), ("empty", None)):
+        result = run([ada.path, command, place], cwd=tmp_path)
+        told = rf"name one of them, as (/\S+/)?{meant}\n" if meant else "`ada trace PROGRAM` records one\n"
+        assert result.status == 125 and re.search(f"{told}$", result.stderr.decode()), result.stderr
+
+
+@pytest.mark.parametrize("words, told", [
+    (["functions"], "such as `ada functions "), (["trigger", "add", "/no/where", "crash"], "'/no/where' is no session directory: ada trigger add"),
+    (["trigger"], "ada trigger add|remove|list|test"), (["query"], '`ada query "SELECT'), (["export"], "--format=FORMAT: perfetto,"),
+    (["anchor"], "ada anchor [SESSION] NAME --media-time=TIME"), (["mcp", "/no/where"], "name the directory that holds the sessions")])
+def test_what_lacks_is_shown_as_it_is_typed(refused, words, told):
+    assert told.lower() in refused(125, ".", *words).lower()
 
 
 @pytest.mark.traces

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "cli/ground/options.h"
 #include "query/session/json.h"
+#include "query/session/none.h"
 #include "recorder/control/control.h"
 #include "recorder/process/server.h"
 
@@ -72,9 +73,7 @@ static int find_directory(struct ada_live *live, const char *given, struct ada_e
 			break;
 		*slash = 0;
 	}
-	if (!ada_path(file, "%s/latest/session.json", path) && !access(file, F_OK))
-		return ada_error_set(error, EBADMSG, "%s is no session, but holds some: name one of them, as %s/latest", path, path);
-	return ada_error_set(error, EBADMSG, "%s is no session: it holds no session.json", path);
+	return ada_session_none(path, error);
 }
 
 static int say_ended(const struct ada_live *live, struct ada_error *error)

@@ -211,7 +211,7 @@ int ada_cmd_functions(int argc, char **argv)
 	path = ada_options_word(&options);
 	ada_options_end(&options);
 	if (!path)
-		ada_options_fail(argv[0], "which PROGRAM?");
+		ada_options_fail(argv[0], "which PROGRAM? Such as `ada functions /bin/ls`");
 	path = find_program(path, found, sizeof found);
 	result = open_plan(&plan, path, options.int3, &error);
 	if (result) {

@@ -33,6 +33,8 @@ static enum verb take_words(struct ada_options *options, const char **what)
 	ada_options_session(options);
 	if (verb != LIST)
 		*what = ada_options_word(options);
+	if (*options->words && !options->session && *what && strchr(*what, '/'))
+		ada_options_fail(options->command, "'%s' is no session directory: ada trigger %s", *what, usages[verb]);
 	if (*options->words)
 		ada_options_fail(options->command, "unexpected argument '%s': ada trigger %s", *options->words, usages[verb]);
 	if (verb != LIST && !*what)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "query/session/none.h"
 #include "query/session/process.h"
 #include "query/session/sched.h"
 
@@ -165,10 +166,8 @@ static int open_directory(struct ada_session *session, const char *given, struct
 	} else if (path_exists(session->path, "session.json") || holds_directory(session->path, "pid_")) {
 		read_document(session, session->path);
 		result = add_processes(session);
-	} else if (path_exists(session->path, "latest/session.json")) {
-		return ada_error_set(error, EBADMSG, "%s is no session, but holds some: name one of them, as %s/latest", given, given);
 	} else {
-		return ada_error_set(error, EBADMSG, "%s is no session: it holds neither session.json nor manifest.json", given);
+		return ada_session_none(given, error);
 	}
 	return result ? ada_error_system(error, -result, "%s", given) : 0;
 }

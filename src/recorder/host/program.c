@@ -62,14 +62,24 @@ static int look_up(char *path, const char *name, int *exit_status, struct ada_er
 /* No such file: says which one beside it is meant, perhaps. */
 static int tell_missing(const char *path, struct ada_error *error)
 {
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	char directory[PATH_MAX], near[256] = "";
-	struct ada_nearest *nearest = ada_nearest_open(name);
+	size_t length = strrchr(path, '/') ? (size_t)(strrchr(path, '/') + 1 - path) : 0;
+	char directory[PATH_MAX], name[NAME_MAX + 1], near[256] = "";
+	struct ada_nearest *nearest;
 	struct dirent *entry;
 	DIR *files;
 
-	snprintf(directory, sizeof directory, "%.*s.", (int)(name - path), path);
-	files = opendir(directory);
+	/* Down to a directory that there is. */
+	for (;;) {
+		snprintf(directory, sizeof directory, "%.*s.", (int)length, path);
+		files = opendir(directory);
+		if (files || !length)
+			break;
+		do
+			length--;
+		while (length && path[length - 1] != '/');
+	}
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(path + length, "/"), path + length);
+	nearest = ada_nearest_open(name);
 	while (files && (entry = readdir(files)))
 		ada_nearest_offer(nearest, entry->d_name);
 	if (files)
@@ -78,7 +88,8 @@ static int tell_missing(const char *path, struct ada_error *error)
 	ada_nearest_close(nearest);
 	if (*near)
 		return ada_error_set(error, ENOENT, "%s: no such program: did you mean %s there?", path, near);
-	return ada_error_set(error, ENOENT, "%s: no such program: `ls %.*s` lists what is there", path, (int)(name - path), path);
+	return ada_error_set(error, ENOENT, "%s: no such program: `ls %.*s` lists what is there", path, length ? (int)length : 1,
+			     length ? path : ".");
 }
 
 static int check_mode(const char *path, int *exit_status, struct ada_error *error)
@@ -93,7 +104,7 @@ static int check_mode(const char *path, int *exit_status, struct ada_error *erro
 		return code == ENOENT ? tell_missing(path, error) : ada_error_system(error, code, "%s", path);
 	}
 	if (S_ISDIR(info.st_mode))
-		return ada_error_set(error, EISDIR, "%s: is a directory, not a program", path);
+		return ada_error_set(error, EISDIR, "%s: is a directory, not a program: `ls %s` lists what is there", path, path);
 	if (!S_ISREG(info.st_mode))
 		return ada_error_set(error, EACCES, "%s: not a regular file", path);
 	if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS))
