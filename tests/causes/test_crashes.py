@@ -75,6 +75,7 @@ def test_the_mistake_is_named(ada, record, name, mode, level):
     session = record(name, mode, level)
     rows = told(ada, session)
     headline = next(r for r in rows if r["window"] == 0)
+    assert "crash" in headline, rows[:12]
     crash = headline["crash"]
     assert headline["kind"] == "headline" and re.search(text, headline["text"]), headline["text"]
     assert (crash["kind"], crash["function"], crash["signal"]) == (kind, function, signal)
@@ -133,6 +134,7 @@ def test_exceptions_of_own_classes_are_told_as_far_as_they_are_known(ada, own, t
     kind, base, text = OWN[which]
     assert ada.trace(tmp_path, [own, which, *([how] * (how != "throws"))]).status == 128 + 6
     headline = next(r for r in told(ada, Session(tmp_path).path) if r["window"] == 0)
+    assert "crash" in headline, rows[:12]
     crash = headline["crash"]
     assert crash["kind"] == "exception"
     if how == "throws" or how == "passes" and which == "plain":        # which pass_on doesn't catch
