@@ -218,6 +218,32 @@ def test_windows_are_bands_and_a_choice(page):
     assert changed(browser, lambda: browser.keys("]"))[1] == now
 
 
+NAMES = {   # as ada_name_short has them: tests/query/test_module.c
+    "main": "main", "void ns::f<int>(int)": "ns::f<..>", "f[abi:cxx11](int)": "f",
+    "Handler::process(std::basic_string<char> const&) [clone .isra.0]": "Handler::process",
+    "std::once_flag::Prepare<g(int)>(void (base::*&)(h<int>*))::{lambda()#1}::_FUN()": "std::once_flag::Prepare<..>::{lambda()#1}::_FUN",
+    "serve(int)::{lambda(int)#2}::operator()(int) const": "serve::{lambda(int)#2}::operator()",
+    "(anonymous namespace)::f(int)": "(anonymous namespace)::f", "app::(anonymous namespace)::secret(int)": "app::(anonymous namespace)::secret",
+    "std::ostream& operator<< <char>(std::ostream&, char)": "operator<< <..>", "app::V::operator<(int) const": "app::V::operator<",
+    "app::V::operator<<(int)": "app::V::operator<<", "app::V::operator->()": "app::V::operator->",
+}
+
+
+def test_names_are_as_other_commands_have_them(page):
+    browser = page("plain")
+    assert browser.run("const { shortName } = await import('./names.js'); return arguments[0].map(shortName)", list(NAMES)) == list(NAMES.values())
+
+
+def test_a_click_before_the_first_answer_changes_no_range(page):
+    browser = page("plain")
+    before = span(browser)
+    hash_then = browser.run("const { state, change } = await import('./state.js'), session = state.session, hash = location.hash;"
+                            "state.session = null; change({ tab: 'found' });"
+                            "await new Promise((done) => { setTimeout(done, 300); });"       # the address is written within 150 ms
+                            "state.session = session; return location.hash === hash")
+    assert hash_then and span(browser) == before
+
+
 def test_losses_are_named(page):
     browser = page("lossy")
     assert "12 events were lost" in browser.text("#losses")

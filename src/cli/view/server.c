@@ -126,7 +126,7 @@ static unsigned int code_of(int status)
 {
 	switch (status) {
 	case 0: return MHD_HTTP_OK;
-	case -EAGAIN: return MHD_HTTP_SERVICE_UNAVAILABLE;
+	case -EAGAIN: return MHD_HTTP_ACCEPTED; /* of an error a browser would say so in its console */
 	case -EINVAL: return MHD_HTTP_BAD_REQUEST;
 	case -ENOENT: return MHD_HTTP_NOT_FOUND;
 	default: return MHD_HTTP_INTERNAL_SERVER_ERROR;

@@ -2,7 +2,7 @@
 
 import { answerBaked, baked } from "./baked.js";
 
-const BEING_READ = 503; // ask again
+const BEING_READ = 202; // ask again: browsers take an error for a fault of the page
 
 export class Failure extends Error {}
 

@@ -1,6 +1,7 @@
 // The call that is picked: how long it took against what is usual, why, its arguments and registers, and where to go from there.
 import { ask, askLines, latest } from "./api.js";
-import { count, duration, element, shortName, time } from "./format.js";
+import { count, duration, element, time } from "./format.js";
+import { shortName } from "./names.js";
 import { redraw } from "./draw.js";
 import { pick } from "./input.js";
 import { listen, state } from "./state.js";

@@ -1,5 +1,6 @@
 // Paints the timeline. One frame is drawn at a time, from what is there: answers of the server never hold it up.
-import { colour, duration, shortName, time } from "./format.js";
+import { colour, duration, time } from "./format.js";
+import { shortName } from "./names.js";
 import { drawAged, drawLosses, drawSched, drawUnread } from "./lanes.js";
 import { listen, state } from "./state.js";
 import { answer, GUTTER, HEAD, layout, onPicture, pictures, ROW } from "./timeline.js";

@@ -1,6 +1,7 @@
 // The flame graph of the visible range or a window: `ada graph`. A frame is a button: it shows what lies below it in full width.
 import { ask } from "./api.js";
-import { colour, count, duration, element, shortName } from "./format.js";
+import { colour, count, duration, element } from "./format.js";
+import { shortName } from "./names.js";
 import { ranged } from "./ranged.js";
 
 const HEIGHT = 19, LEAST = 2; // pixels

@@ -15,23 +15,7 @@ export function count(number) {
 // A time on the ruler, as exact as its steps are.
 export function time(ns, step = 1) {
   const digits = Math.min(9, Math.max(0, 9 - Math.floor(Math.log10(Math.max(step, 1)))));
-  return `+${(ns / 1e9).toFixed(digits)} s`;
-}
-
-// Without parameters and with template arguments shortened: what fits into a slice.
-export function shortName(name) {
-  let depth = 0, text = "";
-  for (const letter of name) {
-    if (letter === "<") {
-      if (!depth++) text += "<..";
-    } else if (letter === ">" && depth) {
-      if (!--depth) text += ">";
-    } else if (!depth) {
-      if (letter === "(" && text) break;
-      text += letter;
-    }
-  }
-  return text || name;
+  return `${ns < 0 ? "" : "+"}${(ns / 1e9).toFixed(digits)} s`;
 }
 
 const colours = new Map();

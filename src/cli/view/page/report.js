@@ -1,6 +1,7 @@
 // The report of the visible range or a window: `ada report`.
 import { ask } from "./api.js";
-import { count, duration, element, shortName } from "./format.js";
+import { count, duration, element } from "./format.js";
+import { shortName } from "./names.js";
 import { ranged } from "./ranged.js";
 import { change } from "./state.js";
 

@@ -1,7 +1,8 @@
 // Functions by name, and where the visible range calls them.
 import { ask, latest } from "./api.js";
 import { baked } from "./baked.js";
-import { count, duration, element, shortName } from "./format.js";
+import { count, duration, element } from "./format.js";
+import { shortName } from "./names.js";
 import { hits, redraw } from "./draw.js";
 import { pick } from "./input.js";
 import { change, listen, state } from "./state.js";
@@ -27,6 +28,7 @@ const find = latest(async (signal) => {
     panel.replaceChildren(element("p", {}, "Type a function's name above."));
     return;
   }
+  if (!state.session?.counted) panel.replaceChildren(element("p", { role: "status" }, `The session is being read: calls of '${state.find}' are told then.`));
   const told = await ask("search", { function: state.find, ...range }, signal);
   Object.assign(hits, range, { threads: new Map(told.hits.map((each) => [each.thread, each.columns])) });
   redraw();
