@@ -45,6 +45,8 @@ def test_unknown_option(command, refused):
     ("report -f", "--format wants a value: --format=FORMAT"),
     ("top --once=3", "--once takes no value, not even '3'"),
     ("dump -Z", "unknown option '-Z': `ada dump --help` lists them"),
+    ("dump -limit=3", "unknown option '-l': did you mean --limit?"),     # a dash is missing
+    ("trace -quite ls", "unknown option '-u': did you mean --quiet?"),
     ("export -qZx", "unknown option '-Z': `ada export --help` lists them"),
     ("export -q -oZ -Y", "unknown option '-Y': `ada export --help` lists them"),
 ])

@@ -29,6 +29,7 @@ struct search {
 	const char *name; /* of `length` bytes; NULL: by letter */
 	size_t length;
 	char letter;
+	const char *meant; /* of a letter: the word that it stands in, without the dash; it may be a name that lacks the second one */
 	struct fitting found;
 };
 
@@ -58,9 +59,8 @@ static void fail_unknown(const struct argp *argp, const char *command, const cha
 	char name[64], near[256] = "";
 	struct ada_nearest *nearest;
 
-	if (search->name && search->length < sizeof name) {
-		memcpy(name, search->name, search->length);
-		name[search->length] = 0;
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(search->name ?: search->meant, "="), search->name ?: search->meant);
+	if (search->name || strlen(name) > 1) {
 		nearest = ada_nearest_open(name);
 		for_each_option(argp, offer, nearest);
 		ada_nearest_text(nearest, near, sizeof near);
@@ -117,7 +117,7 @@ static void check_word(const struct argp *argp, const char *command, const char 
 	for (const char *letter = *word == '-' ? word + 1 : ""; *letter; letter++) {
 		char shown[] = { '-', *letter, 0 };
 
-		search = (struct search){ .letter = *letter };
+		search = (struct search){ .letter = *letter, .meant = word + 1 };
 		check(argp, command, shown, &search, letter[1] ? letter + 1 : NULL, last);
 		if (search.found.items[0]->arg)
 			return;
