@@ -1,16 +1,21 @@
 /* Where events are missing. */
-#include <errno.h>
+#include "atf/session/thread.h"
 #include "query/session/stretch.h"
 #include "query/tell/tell.h"
 
 #define LOSSES_TOLD 3 /* of a thread */
 
-static int losses_find(struct ada_thread_losses *losses)
+struct piece {
+	uint64_t from, to;
+};
+
+static int piece_read(struct ada_thread_losses *losses, const struct piece *piece)
 {
-	struct ada_stretch stretch = { .thread = losses->thread, .to = losses->thread->count };
+	struct ada_stretch stretch = { .thread = losses->thread, .next = piece->from, .to = piece->to };
+	int result = 0;
 
 	while (ada_stretch_next(&stretch))
-		for (uint64_t i = 0; i < stretch.count; i++) {
+		for (uint64_t i = 0; i < stretch.count && !result; i++) {
 			uint64_t lost = stretch.events[i].function_id, position = stretch.position + i;
 
 			if (stretch.events[i].event_kind != ADA_EVENT_LOST || !lost) /* 0: they have gone, and are in totals */
@@ -21,10 +26,36 @@ static int losses_find(struct ada_thread_losses *losses)
 				losses->largest = lost;
 				losses->largest_position = position;
 			}
-			if (losses->positions.count < ADA_LOSSES_KEPT && ada_array_push(&losses->positions, position))
-				return -ENOMEM;
+			if (losses->positions.count < ADA_LOSSES_KEPT)
+				result = ada_array_push(&losses->positions, position);
 		}
-	return 0;
+	return result;
+}
+
+/* From the end backwards the pieces that aren't known to hold calls and their ends alone; then these are read. */
+static int losses_find(struct ada_thread_losses *losses)
+{
+	ADA_ARRAY(struct piece) pieces = {};
+	int result = 0;
+
+	for (uint64_t to = losses->thread->count; to && !result;) {
+		struct piece piece = { atf_thread_calls_from(losses->thread->events, to), to };
+
+		if (piece.from < to) {
+			to = piece.from;
+			continue;
+		}
+		piece.from = to > ADA_STRETCH_EVENTS ? to - ADA_STRETCH_EVENTS : 0;
+		to = piece.from;
+		if (pieces.count && pieces.items[pieces.count - 1].from == piece.to)
+			pieces.items[pieces.count - 1].from = piece.from;
+		else
+			result = ada_array_push(&pieces, piece);
+	}
+	for (size_t i = pieces.count; i-- > 0 && !result;)
+		result = piece_read(losses, &pieces.items[i]);
+	ada_array_free(&pieces);
+	return result;
 }
 
 /* Reads a thread only where its manifest says that events were lost, or can't know yet. */
