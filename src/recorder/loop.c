@@ -486,9 +486,10 @@ void ada_loop_end(struct ada_loop *loop)
 	ada_scribe_wait(recorder->scribe);
 	ada_aging_settle(recorder);
 	ada_scribe_wait(recorder->scribe);
+	recorder->session.end_ns = ada_clock_boottime_ns();
+	ada_squeezing_settle(recorder, loop->signals);
 	ada_recording_clear(&loop->progress);
 	ada_heirs_name(recorder);
-	recorder->session.end_ns = ada_clock_boottime_ns();
 	ada_session_free_reserve(&recorder->session);
 	ada_loop_tell(ada_session_write(recorder, true, &error), &error);
 	if (!recorder->options->quiet)

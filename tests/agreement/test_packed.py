@@ -196,6 +196,28 @@ def test_raw_segments_are_compressed_later(ada, tmp_path):
         pytest.skip("others have the processors: nothing was written raw")
 
 
+@pytest.mark.traces
+def test_raw_segments_at_the_end(ada, tmp_path):
+    """What is raw still when the program ends is compressed for a second; where that isn't enough, ada says what is."""
+    paced = tmp_path / "paced"
+    subprocess.run(["gcc", "-O2", "-pthread", ROOT / "bench" / "paced.c", "-o", paced], check=True)
+    for i in range(6):
+        out = tmp_path / f"out{i}"
+        result = ada.trace(out, [paced, "20000000", "2", "0.4"], "--pack=always", "--detail=off", "--on-full=block", "--segment-size=8M")
+        assert result.status == 0
+        session, told = Session(out).path, b"written in a hurry" in result.stderr
+
+        def files():
+            return list(session.glob("pid_*/thread_*/index*.atp"))
+        raw, before = sum(map(raw_blocks, files())), sum(path.stat().st_size for path in files())
+        assert told or not raw, raw
+        assert ada("verify", session).status == 0 and not list(session.glob("pid_*/thread_*/*.tmp"))
+        if told:
+            assert f"`ada pack {session}`".encode() in result.stderr
+            assert ada("pack", session).status == 0
+            assert not sum(map(raw_blocks, files())) and sum(path.stat().st_size for path in files()) < before
+
+
 @pytest.mark.parametrize("command", ["pack", "unpack"])
 def test_killed_in_the_midst(ada, build_dir, tmp_path, command):
     """At whatever moment: the session reads as before, and the same command finishes."""

@@ -117,6 +117,7 @@ static void send(struct place *place)
 
 	ada_squeezer_closed(place->squeezer, &number);
 	assert_true(ada_squeezer_next(place->squeezer, &segment));
+	assert_int_equal(ada_squeezer_left(place->squeezer), 1);
 	assert_memory_equal(&segment, &number, sizeof number);
 	ada_squeezer_send(place->squeezer, place->path);
 	assert_false(ada_squeezer_next(place->squeezer, &segment));

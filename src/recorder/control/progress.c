@@ -9,6 +9,7 @@
 #include "recorder/host/disable.h"
 #include "recorder/host/process.h"
 #include "recorder/host/say.h"
+#include "recorder/session/squeezing.h"
 #include "recorder/state/provider.h"
 
 #define INTERVAL_NS 200000000ull
@@ -323,6 +324,8 @@ void ada_recording_summary(struct ada_recorder *recorder)
 		(unsigned long long)totals.threads, totals.threads == 1 ? "" : "s", totals.processes, totals.processes == 1 ? "" : "es",
 		lost);
 	tell_remedy(recorder, totals.lost);
+	if (ada_squeezing_left(recorder))
+		ada_say("ada: it was written in a hurry at the end: `ada pack %s` makes it smaller\n", recorder->session.directory);
 	for (size_t i = 0; i < recorder->providers.count; i++)
 		tell_problems(recorder->providers.items[i], &problems);
 	for (size_t i = 0; i < recorder->unrecorded.count; i++)

@@ -122,6 +122,11 @@ bool ada_squeezer_next(const struct ada_squeezer *squeezer, struct ada_squeeze *
 	return true;
 }
 
+size_t ada_squeezer_left(const struct ada_squeezer *squeezer)
+{
+	return squeezer ? squeezer->listed.count : 0;
+}
+
 static void forget_first(struct ada_squeezer *squeezer)
 {
 	for (size_t i = 1; i < squeezer->listed.count; i++)

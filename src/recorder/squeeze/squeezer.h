@@ -6,12 +6,14 @@
  *   one after the other   ------- its path ------->     FILE.tmp: the same blocks compressed, on the disk
  *   FILE.tmp takes its place, or goes   <--- done ---
  *
- * Nobody waits for it. What isn't done when the recording ends stays raw: `ada pack` makes up for that, too. Recovery removes FILE.tmp.
+ * Nobody waits for it but the end of the recording, for a second. What isn't done then stays raw: `ada pack` makes up for that, too. Recovery
+ * removes FILE.tmp.
  * All functions are the main thread's; a squeezer NULL does nothing.
  */
 #ifndef ADA_RECORDER_SQUEEZER_H
 #define ADA_RECORDER_SQUEEZER_H
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct ada_squeezer;
@@ -26,6 +28,7 @@ void ada_squeezer_close(struct ada_squeezer *squeezer); /* what is on its way is
 void ada_squeezer_closed(struct ada_squeezer *squeezer, const struct ada_squeeze *segment);
 /* The segment whose turn it is; false: none, or one is on its way. */
 bool ada_squeezer_next(const struct ada_squeezer *squeezer, struct ada_squeeze *segment);
+size_t ada_squeezer_left(const struct ada_squeezer *squeezer); /* segments that are listed, with the one that is on its way */
 /* That one: its file; NULL: it isn't wanted any more. */
 void ada_squeezer_send(struct ada_squeezer *squeezer, const char *path);
 /* One that was sent is done. */
