@@ -7,7 +7,7 @@
 #define ADA_ABI_OBJECT_H
 
 /* X(name, flag of enum ada_function_flag): by strcmp. OBJECT: the first argument; OBJECT_PAIR: and then the second; FUTEX: the second, where
- * the first is SYS_futex. */
+ * the first is SYS_futex. LOCK and its kin besides: of a mutex, what its calls do. */
 #define ADA_OBJECT_FUNCTIONS(X)                                                                                                            \
 	X("call_once", ADA_FUNCTION_OBJECT)                                                                                                \
 	X("cnd_broadcast", ADA_FUNCTION_OBJECT)                                                                                            \
@@ -29,11 +29,11 @@
 	X("pthread_cond_timedwait", ADA_FUNCTION_OBJECT_PAIR)                                                                              \
 	X("pthread_cond_wait", ADA_FUNCTION_OBJECT_PAIR)                                                                                   \
 	X("pthread_join", ADA_FUNCTION_OBJECT)                                                                                             \
-	X("pthread_mutex_clocklock", ADA_FUNCTION_OBJECT)                                                                                  \
-	X("pthread_mutex_lock", ADA_FUNCTION_OBJECT)                                                                                       \
-	X("pthread_mutex_timedlock", ADA_FUNCTION_OBJECT)                                                                                  \
-	X("pthread_mutex_trylock", ADA_FUNCTION_OBJECT)                                                                                    \
-	X("pthread_mutex_unlock", ADA_FUNCTION_OBJECT)                                                                                     \
+	X("pthread_mutex_clocklock", ADA_FUNCTION_OBJECT | ADA_FUNCTION_LOCK_UNTIL)                                                        \
+	X("pthread_mutex_lock", ADA_FUNCTION_OBJECT | ADA_FUNCTION_LOCK)                                                                   \
+	X("pthread_mutex_timedlock", ADA_FUNCTION_OBJECT | ADA_FUNCTION_LOCK_UNTIL)                                                        \
+	X("pthread_mutex_trylock", ADA_FUNCTION_OBJECT | ADA_FUNCTION_TRY_LOCK)                                                            \
+	X("pthread_mutex_unlock", ADA_FUNCTION_OBJECT | ADA_FUNCTION_UNLOCK)                                                               \
 	X("pthread_once", ADA_FUNCTION_OBJECT)                                                                                             \
 	X("pthread_rwlock_clockrdlock", ADA_FUNCTION_OBJECT)                                                                               \
 	X("pthread_rwlock_clockwrlock", ADA_FUNCTION_OBJECT)                                                                               \

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define ADA_PLAN_MAGIC "ADAPLAN1"
-#define ADA_PLAN_VERSION 13 /* raised by any change here; the cache tells planners apart by itself */
+#define ADA_PLAN_VERSION 14 /* raised by any change here; the cache tells planners apart by itself */
 #define ADA_PLAN_NONE UINT32_MAX
 #define ADA_BUILD_ID_MAX 32
 
@@ -66,6 +66,12 @@ enum ada_function_flag {
 	ADA_FUNCTION_OBJECT_PAIR = 128, /* the first argument, and then the second */
 	ADA_FUNCTION_FUTEX = 256,	/* the second argument, where the first is SYS_futex */
 	ADA_FUNCTION_OBJECTS = 64 + 128 + 256,
+	/* Of a mutex: a call that has nobody to wait for may be left out (agent/hook/filter.c) */
+	ADA_FUNCTION_LOCK = 512,
+	ADA_FUNCTION_TRY_LOCK = 1024,
+	ADA_FUNCTION_UNLOCK = 2048,
+	ADA_FUNCTION_LOCK_UNTIL = 4096, /* with a time limit */
+	ADA_FUNCTION_MUTEX = 512 + 1024 + 2048 + 4096,
 };
 
 struct ada_plan_function {

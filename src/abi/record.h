@@ -29,12 +29,13 @@ enum ada_event_kind {
 	ADA_EVENT_LOST = 4,	 /* function_id = number of events of this thread that were dropped here */
 	ADA_EVENT_OBJECT = 5,	 /* of a synchronisation function's CALL: function_id = address of what it works on */
 	ADA_EVENT_RECORDER = 6,	 /* function_id = ns (counter ticks in the ring) that the program waited here, for ada */
+	ADA_EVENT_HOLDER = 7,	 /* of a lock's CALL: function_id = tid of the thread that holds the mutex, as the mutex says */
 };
-#define ADA_EVENT_KINDS 7 /* kinds from here on are a later version's */
+#define ADA_EVENT_KINDS 8 /* kinds from here on are a later version's */
 
 /* An OBJECT is behind its CALL, and has its depth. A CALL may have two of them (pthread_cond_wait: the condition, then the mutex), or none
  * (its OBJECT was lost). Only events of signal handlers can lie between: so an OBJECT belongs to the last CALL before it that has its
- * depth. A RECORDER has the depth of the call that begins or ends there, or that the next event is in. */
+ * depth. A HOLDER is behind the OBJECT. A RECORDER has the depth of the call that begins or ends there, or that the next event is in. */
 
 struct ada_event {
 	uint64_t timestamp_ns; /* counter ticks in the ring */

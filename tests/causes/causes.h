@@ -2,7 +2,9 @@
  *
  * PROGRAM cause      serve takes LONG_US, for the reason that the program is named after
  * PROGRAM control    the same calls without the reason: none is slow
- * PROGRAM crowd      as cause, among 16 threads that take 64 mutexes of their own, and hold them for long, in decoy */
+ * PROGRAM crowd      as cause, among 16 threads that take 64 mutexes of their own, and hold them for long, in decoy
+ *
+ * With CAUSES_AWAIT in the environment it begins once its input has ended: the test waits until its mutexes are filtered. */
 #ifndef CAUSES_H
 #define CAUSES_H
 #include <pthread.h>
@@ -37,21 +39,7 @@ static void *decoy_thread(void *number)
 	return NULL;
 }
 
-static pthread_t crowd[CROWD];
-static int crowd_size;
-
-static void begin(int argc, char **argv)
-{
-	const char *mode = argc > 1 ? argv[1] : "cause";
-
-	caused = strcmp(mode, "control");
-	for (int i = 0; i < LOCKS; i++)
-		pthread_mutex_init(&crowd_locks[i], NULL);
-	for (long i = 0; i < CROWD && !strcmp(mode, "crowd"); i++)
-		pthread_create(&crowd[crowd_size++], NULL, decoy_thread, (void *)i);
-}
-
-/* Of a program that will hang: the test talks to its recorder meanwhile. */
+/* Of a program that the test is to talk to, or to its recorder, meanwhile. */
 __attribute__((unused)) static void say_ready(void)
 {
 	if (write(1, "ready\n", 6) != 6)
@@ -64,6 +52,24 @@ __attribute__((unused, noinline, noclone)) static void await_input(void)
 
 	while (read(0, &byte, 1) > 0)
 		;
+}
+
+static pthread_t crowd[CROWD];
+static int crowd_size;
+
+static void begin(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "cause";
+
+	caused = strcmp(mode, "control");
+	if (getenv("CAUSES_AWAIT")) {
+		say_ready();
+		await_input();
+	}
+	for (int i = 0; i < LOCKS; i++)
+		pthread_mutex_init(&crowd_locks[i], NULL);
+	for (long i = 0; i < CROWD && !strcmp(mode, "crowd"); i++)
+		pthread_create(&crowd[crowd_size++], NULL, decoy_thread, (void *)i);
 }
 
 static void end(void)

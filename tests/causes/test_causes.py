@@ -4,12 +4,16 @@ import pathlib
 import shutil
 import struct
 import subprocess
+import time
 
 import pytest
 
-from harness import Session
+from harness import Session, check_recording
+from live import Live
 
 pytestmark = pytest.mark.traces
+MUTEX_FUNCTIONS = [f"pthread_mutex_{does}" for does in ("lock", "trylock", "timedlock", "clocklock", "unlock")]
+FILTER_S = 30              # at most, until they are filtered
 SAMPLED_READY = 7          # of samples.atf
 HERE = pathlib.Path(__file__).parent
 RULE = "--trigger=latency=function:serve>200ms@pre=2s,post=10ms"
@@ -68,13 +72,8 @@ def sql(ada, session, statement):
     return json.loads(ada("query", "--format=json", session, statement).stdout)["rows"]
 
 
-@pytest.mark.parametrize("mode", ["cause", "crowd"])
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_the_cause_is_named(ada, record, name, mode):
+def check_cause(ada, name, session):
     kind, waited, has_object, culprit, path = PROGRAMS[name]
-    session = record(name, mode)
-    if name == "inversion" and not json.loads((session / "session.json").read_text())["sched"]["recorded"]:
-        pytest.skip("this kernel tells nothing of switches: what the holder did meanwhile is not known")
     row, = sql(ada, session, "SELECT * FROM causes")
     assert (row["kind"], row["function"], row["function_waited"]) == (kind, "serve", waited)
     assert (row["object"] is not None) == has_object and row["share"] > 0.9 and row["duration_ns"] > 200e6
@@ -91,6 +90,65 @@ def test_the_cause_is_named(ada, record, name, mode):
     assert headline["text"] in " ".join(ada("narrate", session).stdout.decode().split())
     evidence = [r for r in rows if r["kind"] == "cause"]
     assert 1 <= len(evidence) <= 8 and all(r["evidence"] for r in evidence + [headline])
+
+
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_cause_is_named(ada, record, name, mode):
+    session = record(name, mode)
+    if name == "inversion" and not json.loads((session / "session.json").read_text())["sched"]["recorded"]:
+        pytest.skip("this kernel tells nothing of switches: what the holder did meanwhile is not known")
+    check_cause(ada, name, session)
+
+
+def filtered(session):
+    return {row["functionId"] for manifest in session.glob("pid_*/manifest.json")
+            for row in json.loads(manifest.read_text()).get("muted", []) if row["filtered"] and row["toNs"] is None}
+
+
+@pytest.fixture
+def record_filtered(ada, programs, tmp_path, monkeypatch):
+    """As record; the program begins once calls of mutexes are filtered."""
+    def run(name, mode):
+        monkeypatch.setenv("CAUSES_AWAIT", "1")
+        live = Live(ada, tmp_path, [programs / name, mode], RULE, "--debug-filter")
+        try:
+            limit = time.monotonic() + FILTER_S
+            while len(filtered(live.session)) < len(MUTEX_FUNCTIONS):
+                assert time.monotonic() < limit, "mutexes were never filtered"
+                time.sleep(0.01)
+            live.end()
+        finally:
+            live.close()
+        check_recording(ada, tmp_path)
+        return live.session
+    return run
+
+
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+@pytest.mark.parametrize("name", ["lock", "chain", "retry", "timed", "inversion", "wakeup"])
+def test_the_cause_is_named_where_locks_are_filtered(ada, record_filtered, name, mode):
+    """That the holder took the lock is in no file: it found it free."""
+    session = record_filtered(name, mode)
+    if name == "inversion" and not json.loads((session / "session.json").read_text())["sched"]["recorded"]:
+        pytest.skip("this kernel tells nothing of switches: what the holder did meanwhile is not known")
+    check_cause(ada, name, session)
+    assert {row["function"]: row["left_out"] for row in sql(ada, session, "SELECT function, left_out FROM mutes")} == \
+        dict.fromkeys(MUTEX_FUNCTIONS, "uncontended")
+    if name == "lock":
+        wait, = sql(ada, session, "SELECT wait_index_seq, thread, culprit_thread, culprit_start_ns, culprit_end_ns FROM causes")
+        told, = sql(ada, session, f"SELECT holder FROM events WHERE kind = 'holder' AND thread = {wait['thread']} AND"
+                    f" index_seq BETWEEN {wait['wait_index_seq']} AND {wait['wait_index_seq'] + 4}")
+        held, = sql(ada, session, f"SELECT tid FROM threads WHERE thread = {wait['culprit_thread']}")
+        assert told["holder"] == held["tid"]
+        assert not sql(ada, session, "SELECT 1 FROM calls WHERE function = 'pthread_mutex_lock' AND caller = 'rebuild'")
+
+
+@pytest.mark.parametrize("name", ["lock", "chain", "retry", "timed", "wakeup"])
+def test_nobody_is_named_where_locks_are_filtered(ada, record_filtered, name):
+    session = record_filtered(name, "control")
+    assert sql(ada, session, "SELECT * FROM causes") == []
+    assert not [r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["kind"] == "headline"]
 
 
 def share_without_a_cpu(ada, session):

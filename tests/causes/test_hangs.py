@@ -32,14 +32,20 @@ def programs(tmp_path_factory):
 
 
 @pytest.fixture
-def hang(ada, programs, tmp_path):
+def hang(ada, programs, tmp_path, monkeypatch):
     """Begins a program, awaits the hang (open calls last until now), and marks it: the recording, once the window is there."""
     started = []
 
-    def begin(name, mode, marked=True):
+    def begin(name, mode, marked=True, filtered=False):
         rolls = ["--post-roll-sec=0.1"] if mode == "crowd" else []      # its events go on
-        live = Live(ada, tmp_path, [programs / name, mode], *rolls)
+        if filtered:
+            monkeypatch.setenv("CAUSES_AWAIT", "1")
+        live = Live(ada, tmp_path, [programs / name, mode], *rolls, *["--debug-filter"] * filtered)
         started.append(live)
+        if filtered:
+            await_(lambda: rows(ada, "query", live.session, "SELECT 1 FROM mutes WHERE left_out = 'uncontended'", status=(0, 125)))
+            live.process.stdin.close()
+            assert live.line() == "ready\n"
         waits = HANGS[name][1] if mode != "control" else "await_input"
         threads = HANGS[name][3] if mode != "control" else 1
         open_for = f"SELECT thread FROM calls WHERE function = '{waits}' AND outcome = 'open' AND duration_ns > 200000000"
@@ -84,6 +90,17 @@ def test_a_hang_is_told_while_it_lasts(ada, hang, name, mode):
     for word in words + ["deadlock"] * (kind == "deadlock"):
         assert word in headline["text"]
     assert rows(ada, "query", session, "SELECT kind FROM causes") == [{"kind": kind}]
+
+
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+def test_a_deadlock_is_told_where_locks_are_filtered(ada, hang, mode):
+    """Each of the two found the first of its locks free: who has it, the mutex said."""
+    session = hang("deadlock", mode, filtered=True).session
+    assert not rows(ada, "query", session, "SELECT 1 FROM calls WHERE function = 'pthread_mutex_lock' AND caller IN ('serve', 'rebuild')"
+                    " AND outcome <> 'open'")
+    headline = of_window(ada, session)
+    assert headline["cause"]["kind"] == "deadlock" and "decoy" not in headline["text"]
+    assert "serve" in headline["text"] and "rebuild" in headline["text"]
 
 
 @pytest.mark.parametrize("name", HANGS)

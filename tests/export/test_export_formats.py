@@ -158,7 +158,7 @@ def test_rowbinary_columns_and_cut(ada, session, export):
     dumped = [line.split(",") for line in ada("dump", "--format=csv", path).stdout.decode().splitlines()[1:]]
     kinds = {"call": 1, "return": 2, "exception": 3}
     assert sorted((t, kind, depth) for t, _, _, kind, depth, _ in row.iter_unpack(export("rowbinary", path))) == sorted(
-        (int(d[0]), kinds[d[4]], int(d[-6])) for d in dumped)
+        (int(d[0]), kinds[d[4]], int(d[-7])) for d in dumped)
 
 
 # --- svg ------------------------------------------------------------------------------------------------------------------

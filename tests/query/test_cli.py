@@ -276,7 +276,7 @@ def test_info(ada, session):
 def test_csv_says_what_json_says(ada, session, command, scenario):
     path = session(scenario)
     if command == "dump":
-        rows = [{"lost": None, "object": None, "waited_ns": None, **row} for row in as_lines(ada, path)[0]]
+        rows = [{"lost": None, "object": None, "waited_ns": None, "holder": None, **row} for row in as_lines(ada, path)[0]]
     else:
         result = ada(command, "--format=json", path)
         rows = json.loads(result.stdout)["rows"]

@@ -184,6 +184,29 @@ static void objects_have_a_price_of_their_own(void **state)
 }
 
 /* The more threads there are, and the slower they and writing were before, the less is read in a stop. */
+/* What is recorded of a filtered function's calls costs on: others make room for that. */
+static void what_a_filter_lets_through_costs(void **state)
+{
+	struct ada_budget_function functions[2] = { { .events = 1000000, .filters = true }, { .events = 30000 } };
+	struct ada_budget_look look = { .now_ns = LOOK_NS, .cpu_ns = LOOK_NS, .event_ns = EVENT_NS };
+	struct ada_decider decider = { .budget = 0.05 };
+	double share;
+
+	ada_decide(&decider, &look, functions, 2);
+	assert_int_equal(functions[0].verdict, ADA_VERDICT_LEAVE);
+	ada_decide_left(&functions[0], look.now_ns);
+	share = functions[0].share;
+	look.now_ns += LOOK_NS;
+	functions[0].events = 300000; /* so many have to wait */
+	ada_decide(&decider, &look, functions, 2);
+	assert_true(decider.cost > 0.04 && functions[0].share == share);
+	assert_int_equal(functions[0].verdict, ADA_VERDICT_STAY);
+	assert_int_equal(functions[1].verdict, ADA_VERDICT_LEAVE);
+	functions[0].filters = false; /* ends of calls that were open */
+	ada_decide(&decider, &look, functions, 2);
+	assert_true(decider.cost < 0.02);
+}
+
 static void a_stop_leaves_time_for_what_comes_behind(void **state)
 {
 	struct ada_pace pace = { .thread_ns = 10000, .writing = 1 };
@@ -209,6 +232,7 @@ int main(void)
 		cmocka_unit_test(they_return_when_their_rate_falls),
 		cmocka_unit_test(what_is_fixed_stays),
 		cmocka_unit_test(leaves_go_first),
+		cmocka_unit_test(what_a_filter_lets_through_costs),
 		cmocka_unit_test(a_stop_leaves_time_for_what_comes_behind),
 		cmocka_unit_test(what_costs_next_to_nothing_stays),
 		cmocka_unit_test(estimates_may_be_wrong),

@@ -44,6 +44,15 @@ bool ada_region_holds(uint64_t address); /* a trampoline or body of any region; 
 /* The instruction of the program that the one at this address in a trampoline or body stands for; 0: there is none. Likewise. */
 uint64_t ada_region_original(uint64_t address);
 
+/* --- filter.c --------------------------------------------------------------------------------------------------------------- */
+#define ADA_FILTER_BYTES 14u
+/* Builds the filter of the mutex's function whose trampoline begins at `entry`. `twin`: that of a second one with the same body, for calls
+ * that the filter doesn't lead past. `does`: of ADA_FUNCTION_MUTEX (abi/plan.h). *filter: where a patch may lead. 0 or -errno. */
+int ada_filter_build(struct ada_region *region, uint64_t entry, uint64_t twin, uint16_t does, uint64_t *filter);
+/* Whether these functions' mutexes are as filters believe: calls them, with a mutex of its own. */
+bool ada_filter_holds(uint64_t lock, uint64_t try_lock, uint64_t unlock);
+void ada_filter_offer(uint64_t entry, uint64_t filter); /* from now on the recorder finds it */
+
 /* --- find_object.c --------------------------------------------------------------------------------------------------------- */
 /* real: address of libc's _dl_find_object. False: unwinders could not be told of stubs, so there must be none. */
 bool ada_find_object_start(uint64_t real);

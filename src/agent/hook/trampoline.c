@@ -169,7 +169,8 @@ uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id)
 {
 	struct ada_hook *hook = ada_hook_of((uint8_t *)entry);
 
-	if (entry % ADA_TRAMPOLINE_BYTES || !ada_region_holds(entry) || hook->start != entry || !hook->target)
+	if (entry % ADA_TRAMPOLINE_BYTES || !ada_region_holds(entry) || hook->start != entry || !hook->target ||
+	    hook->origins != (const uint8_t *)plain_origins) /* of a function's own hook: its filter */
 		return NULL;
 	*function_id = hook->function_id;
 	return &hook->target;

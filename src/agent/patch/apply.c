@@ -20,6 +20,7 @@ struct application {
 	struct ada_region *region;
 	uint64_t *entries; /* by hook number: where its jump goes, 0: not hooked */
 	uint32_t hooked, mismatched, bound;
+	struct ada_mutexes mutexes;
 };
 
 static const struct ada_plan_hook *hook_at(const struct ada_plan_header *plan, uint32_t number)
@@ -158,18 +159,45 @@ static int intercept_build(struct application *job, uint32_t number)
 	return !status && recorded && is_recorded_too(job, number) ? body_build(job, hook, 0, recorded, &unused) : status;
 }
 
+static bool is_filtered(const struct application *job, const struct ada_plan_hook *hook)
+{
+	return !job->late && ada_mutex_wants_filter(job->module, hook);
+}
+
+static int hook_build(struct application *job, uint32_t number)
+{
+	const struct ada_plan_hook *hook = hook_at(job->module->plan, number);
+	uint64_t *entry = &job->entries[number], twin;
+	uint8_t *body;
+	int status = body_build(job, hook, 0, entry, &body);
+
+	if (status || !is_filtered(job, hook))
+		return status;
+	status = body_build(job, hook, 0, &twin, &body);
+	return status ? status :
+			ada_mutex_add(&job->mutexes, job->region, ada_plan_function_at(job->module->plan, hook->function)->flags, *entry,
+				      twin);
+}
+
+static uint32_t cells_of(const struct application *job, uint32_t number)
+{
+	const struct ada_plan_hook *hook = hook_at(job->module->plan, number);
+	uint32_t cells = ada_region_cells(hook->body_bytes, hook->flags & ADA_HOOK_RED_ZONE);
+
+	if (is_intercept(job, hook))
+		return cells * (1 + is_recorded_too(job, number));
+	return is_filtered(job, hook) ? 2 * cells + ada_region_cells(ADA_FILTER_BYTES, false) : cells;
+}
+
 static int region_build(struct application *job)
 {
 	const struct ada_plan_header *plan = job->module->plan;
 	uint32_t cells = 0;
 	int status;
 
-	for (uint32_t i = 0; i < plan->hook_count; i++) {
-		const struct ada_plan_hook *hook = hook_at(plan, i);
-
+	for (uint32_t i = 0; i < plan->hook_count; i++)
 		if (is_wanted(job, i))
-			cells += ada_region_cells(hook->body_bytes, hook->flags & ADA_HOOK_RED_ZONE) * (1 + is_recorded_too(job, i));
-	}
+			cells += cells_of(job, i);
 	if (!cells)
 		return 0;
 	job->entries = ada_sys_map(plan->hook_count * sizeof *job->entries);
@@ -180,7 +208,6 @@ static int region_build(struct application *job)
 	status = ada_region_reserve(&job->region, job->module->start, job->module->end, cells);
 	for (uint32_t i = 0; i < plan->hook_count && !status; i++) {
 		const struct ada_plan_hook *hook = hook_at(plan, i);
-		uint8_t *body;
 
 		if (!is_wanted(job, i))
 			continue;
@@ -189,7 +216,7 @@ static int region_build(struct application *job)
 		else if (is_intercept(job, hook))
 			status = intercept_build(job, i);
 		else
-			status = body_build(job, hook, 0, &job->entries[i], &body);
+			status = hook_build(job, i);
 	}
 	return status ? status : ada_region_seal(job->region);
 }
@@ -337,6 +364,7 @@ int ada_apply(struct ada_module *module, uint32_t id, bool late)
 
 	if (!status && job.region) {
 		patches_check(&job);
+		ada_mutex_offer(&job.mutexes);
 		ada_bind_build(module, job.entries);
 		status = text_protect(module, true);
 		if (!status)

@@ -89,12 +89,7 @@ static bool is_lazy(const struct ada_module *module, uint64_t value)
 /* libc's and libm's resolvers only look at the CPU. Another module's may need constructors that haven't run: we don't call it. */
 static bool resolver_is_safe(const struct ada_module *module)
 {
-	const char *path = module->map->l_name, *name = path;
-
-	for (; *path; path++)
-		if (*path == '/')
-			name = path + 1;
-	return ada_string_begins(name, "libc.so.") || ada_string_begins(name, "libm.so.");
+	return ada_module_name_begins(module, "libc.so.") || ada_module_name_begins(module, "libm.so.");
 }
 
 static uint64_t lazy_address(const struct binding *binding)

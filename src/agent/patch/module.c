@@ -27,6 +27,16 @@ void ada_module_add(struct ada_shm *shm)
 	__atomic_store_n(&shm->module_count, module_count, __ATOMIC_RELEASE);
 }
 
+bool ada_module_name_begins(const struct ada_module *module, const char *begin)
+{
+	const char *path = module->map->l_name, *name = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			name = path + 1;
+	return ada_string_begins(name, begin);
+}
+
 struct ada_module *ada_module_of(uint64_t address)
 {
 	for (uint32_t id = 0; id < module_count; id++) {

@@ -71,6 +71,7 @@ void ada_module_refuse(struct ada_module *module);  /* counts a module whose pla
 void ada_module_copy_table(struct ada_shm *to, const struct ada_shm *from);		     /* a fork's child has its parent's modules */
 bool ada_module_filter(const struct ada_module *module, uint32_t bit);			     /* false: the user left it out */
 bool ada_module_applied(const struct ada_module *module, uint32_t function);		     /* its entry is patched */
+bool ada_module_name_begins(const struct ada_module *module, const char *begin);	     /* its file's, without the directory */
 static inline uint32_t ada_module_number(const struct ada_module *module, uint32_t function) /* in the policy's tables; 0: none */
 {
 	return module->function_base ? module->function_base + function : 0;
@@ -78,6 +79,18 @@ static inline uint32_t ada_module_number(const struct ada_module *module, uint32
 /* The PT_LOAD segment that holds an address of this process, or NULL. */
 const Elf64_Phdr *ada_module_segment(const struct ada_module *module, uint64_t address);
 uint64_t ada_module_constants_at(uint64_t address); /* ada_sys_constants */
+
+/* --- mutex.c: filters of libc's mutexes (hook/filter.c) --- */
+#define ADA_MUTEX_FUNCTIONS 5u /* lock, trylock, unlock; with a time limit: two */
+struct ada_mutexes {
+	uint64_t lock, try_lock, unlock; /* their trampolines; 0: not hooked */
+	uint64_t entries[ADA_MUTEX_FUNCTIONS], filters[ADA_MUTEX_FUNCTIONS];
+	uint32_t count;
+};
+bool ada_mutex_wants_filter(const struct ada_module *module, const struct ada_plan_hook *hook);
+/* Builds the filter of the function with these flags, whose trampolines begin there. 0 or -errno. */
+int ada_mutex_add(struct ada_mutexes *mutexes, struct ada_region *region, uint16_t flags, uint64_t entry, uint64_t twin);
+void ada_mutex_offer(const struct ada_mutexes *mutexes); /* to the recorder, once the region is sealed */
 
 /* --- place.c: the loader's list as it was last seen --- */
 struct ada_place {

@@ -73,17 +73,22 @@ void ada_shadow_close(struct ada_thread *thread, struct ada_frame *frame, enum a
 void ada_shadow_sweep(struct ada_thread *thread); /* sweep.c: closes dead frames of other stacks */
 
 /* --- object.c */
-#define ADA_OBJECTS_MAX 2								    /* of a call */
-uint32_t ada_objects_of(const struct ada_judged *event, uint64_t objects[ADA_OBJECTS_MAX]); /* returns how many */
+#define ADA_OBJECTS_MAX 2 /* events of a call */
+struct ada_said {
+	enum ada_event_kind kind; /* OBJECT or HOLDER */
+	uint64_t value;
+};
+/* Returns how many. In a slow path `thread` is another than ada_self. */
+uint32_t ada_objects_of(const struct ada_thread *thread, const struct ada_judged *event, struct ada_said said[ADA_OBJECTS_MAX]);
 /* In a slow path: where the call is the thread's innermost one, writes what it works on. */
-void ada_object_write(struct ada_thread *thread, const struct ada_judged *call, uint64_t object);
+void ada_object_write(struct ada_thread *thread, const struct ada_judged *call, const struct ada_said *said);
 
 /* --- capture.c */
 /* Behind the commit of a call that the policy's flags point at: what its arguments lead to. `alone`: no handler can come in between. */
 void ada_capture(struct ada_thread *thread, const struct ada_judged *call, bool alone);
 
 /* --- slow.c */
-void ada_object_slow(const struct ada_judged *call, uint64_t object); /* ada_object_write by a slow path of its own */
+void ada_object_slow(const struct ada_judged *call, const struct ada_said *said); /* ada_object_write by a slow path of its own */
 
 /* --- thread.c */
 struct ada_thread *ada_thread_attach(void); /* the calling thread's, or NULL: not recorded */

@@ -1,4 +1,4 @@
-/* OBJECT events: what the call of a mutex, condition, semaphore ... works on (abi/object.h, abi/record.h).
+/* OBJECT events: what the call of a mutex, condition, semaphore ... works on (abi/object.h, abi/record.h). And HOLDER events: who holds it.
  *
  * The hook comes here behind the commit of the CALL, where the policy's flags say so. Each event is a critical section of rseq, as the
  * hook's own: a handler that runs in between has its events first, and the section is tried anew. Where the chunk is full the event is
@@ -11,21 +11,39 @@ void ada_event_named(const struct ada_judged *event);
 
 #define TRIES 64 /* a program that single-steps itself interrupts each section */
 #define RSEQ_CS offsetof(struct rseq, rseq_cs)
+#define HOLDER_OFFSET 8 /* in a mutex of glibc (hook/filter.c) */
+#define PAGE_BYTES 4096u
 
-uint32_t ada_objects_of(const struct ada_judged *event, uint64_t objects[ADA_OBJECTS_MAX])
+/* Who holds the mutex that a call waits for, as the mutex says; 0: nobody is known, or the thread itself. The mutex's first word has just been
+ * read (hook/filter.c). */
+static uint32_t holder_of(const struct ada_thread *thread, const struct ada_judged *event, uint64_t mutex)
+{
+	uint32_t frames = thread->index ? ada_frames(thread) : 0, holder;
+	const struct ada_frame *frame = ada_frame_at(thread, (int64_t)frames - 1);
+	uint64_t at = mutex + HOLDER_OFFSET;
+
+	if (!frames || ada_frame_slot(frame) != event->slot || !ada_frame_hook(frame)->tells_holder ||
+	    at / PAGE_BYTES != mutex / PAGE_BYTES || (at + sizeof holder - 1) / PAGE_BYTES != mutex / PAGE_BYTES)
+		return 0;
+	holder = __atomic_load_n((const uint32_t *)at, __ATOMIC_RELAXED);
+	return holder == thread->tid ? 0 : holder;
+}
+
+uint32_t ada_objects_of(const struct ada_thread *thread, const struct ada_judged *event, struct ada_said said[ADA_OBJECTS_MAX])
 {
 	const struct ada_registers *registers = event->registers;
 	uint8_t flags = ada_policy_flags()[event->number];
 
 	if (!(flags & ADA_POLICY_OBJECTS) || event->kind != ADA_EVENT_CALL || !registers)
 		return 0;
-	if (flags & ADA_POLICY_FUTEX) {
-		objects[0] = registers->rsi;
+	said[0] = said[1] = (struct ada_said){ ADA_EVENT_OBJECT, registers->rsi };
+	if (flags & ADA_POLICY_FUTEX)
 		return registers->rdi == SYS_futex;
-	}
-	objects[0] = registers->rdi;
-	objects[1] = registers->rsi;
-	return flags & ADA_POLICY_OBJECT_PAIR ? 2 : 1;
+	said[0].value = registers->rdi;
+	if (flags & ADA_POLICY_OBJECT_PAIR)
+		return 2;
+	said[1] = (struct ada_said){ ADA_EVENT_HOLDER, holder_of(thread, event, registers->rdi) };
+	return said[1].value ? 2 : 1;
 }
 
 /* Where an event is to go: as the thread is, and shall still be when the event is committed. */
@@ -111,11 +129,11 @@ static uint64_t time_at(const struct place *place, const struct ada_judged *call
 	return before->timestamp_ns == call->counter ? call->counter : ada_sys_counter();
 }
 
-static bool object_commit(const struct ada_judged *call, uint64_t object)
+static bool object_commit(const struct ada_judged *call, const struct ada_said *said)
 {
 	const struct ada_thread *thread = ada_self;
-	struct ada_event event = { .function_id = object,
-				   .event_kind = ADA_EVENT_OBJECT,
+	struct ada_event event = { .function_id = said->value,
+				   .event_kind = said->kind,
 				   .call_depth = call->depth * ADA_EVENT_DEPTH_UNIT,
 				   .detail_seq = ADA_NO_DETAIL };
 	struct place place;
@@ -128,29 +146,29 @@ static bool object_commit(const struct ada_judged *call, uint64_t object)
 	return false;
 }
 
-void ada_object_write(struct ada_thread *thread, const struct ada_judged *call, uint64_t object)
+void ada_object_write(struct ada_thread *thread, const struct ada_judged *call, const struct ada_said *said)
 {
 	const struct ada_frame *frame = ada_frame_at(thread, (int64_t)ada_frames(thread) - 1);
 	uint32_t depth = call->depth * ADA_EVENT_DEPTH_UNIT;
 
 	if (ada_frames(thread) && ada_frame_slot(frame) == call->slot && frame->depth == depth &&
 	    ada_frame_hook(frame)->function_id == call->function_id)
-		ada_event_write_other(thread, ADA_EVENT_OBJECT, object, depth);
+		ada_event_write_other(thread, said->kind, said->value, depth);
 }
 
 /* From the hook, behind the commit of an event that the policy's flags point at. */
 void ada_event_named(const struct ada_judged *event)
 {
 	uint8_t flags = ada_policy_flags()[event->number];
-	uint64_t objects[ADA_OBJECTS_MAX];
+	struct ada_said said[ADA_OBJECTS_MAX];
 	uint32_t count;
 
 	if (flags & ADA_POLICY_CAPTURE)
 		ada_capture(ada_self, event, false);
-	count = ada_objects_of(event, objects);
+	count = ada_objects_of(ada_self, event, said);
 	for (uint32_t i = 0; i < count; i++)
-		if (!object_commit(event, objects[i]))
-			ada_object_slow(event, objects[i]);
+		if (!object_commit(event, &said[i]))
+			ada_object_slow(event, &said[i]);
 	if (event->kind != ADA_EVENT_CALL || flags & ADA_POLICY_CALL || !(flags & ADA_POLICY_NAMES_CALL))
 		ada_judge(event);
 }

@@ -61,11 +61,11 @@ static void exit_judge(struct ada_thread *thread, enum ada_event_kind kind, cons
 /* The call is the innermost one. Afterwards frames may lie elsewhere. */
 static void objects_write(struct ada_thread *thread, const struct ada_judged *call)
 {
-	uint64_t objects[ADA_OBJECTS_MAX];
-	uint32_t count = ada_objects_of(call, objects);
+	struct ada_said said[ADA_OBJECTS_MAX];
+	uint32_t count = ada_objects_of(thread, call, said);
 
 	for (uint32_t i = 0; i < count; i++)
-		ada_object_write(thread, call, objects[i]);
+		ada_object_write(thread, call, &said[i]);
 }
 
 /* --- frames ---------------------------------------------------------------------------------------------------------------- */

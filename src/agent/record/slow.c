@@ -136,19 +136,19 @@ static void leave(void *argument)
 struct object {
 	struct ada_thread *thread;
 	const struct ada_judged *call;
-	uint64_t object;
+	const struct ada_said *said;
 };
 
 static void object_write(void *argument)
 {
 	const struct object *object = argument;
 
-	ada_object_write(object->thread, object->call, object->object);
+	ada_object_write(object->thread, object->call, object->said);
 }
 
-void ada_object_slow(const struct ada_judged *call, uint64_t object)
+void ada_object_slow(const struct ada_judged *call, const struct ada_said *said)
 {
-	struct object job = { .call = call, .object = object };
+	struct object job = { .call = call, .said = said };
 
 	if (ada_core_is_forked() || !ada_core_recording() || ada_slow_forbidden() || !has_stack())
 		return;

@@ -215,8 +215,8 @@ void ada_completeness_object(struct ada_output *output, const struct ada_complet
 	if (completeness->muted) {
 		char muted[96];
 
-		snprintf(muted, sizeof muted, ", \"muted\": {\"functions\": %llu, \"callsShare\": %.6g}",
-			 (unsigned long long)completeness->muted, completeness->muted_share);
+		snprintf(muted, sizeof muted, ", \"muted\": {\"functions\": %" PRIu64 ", \"filtered\": %" PRIu64 ", \"callsShare\": %.6g}",
+			 completeness->muted, completeness->filtered, completeness->muted_share);
 		ada_output_string(output, muted);
 	}
 	ada_output_string(output, ", \"complete\": ");
@@ -264,10 +264,15 @@ void ada_completeness_text(struct ada_output *output, const struct ada_completen
 	if (completeness->muted) {
 		char muted[96];
 
-		snprintf(muted, sizeof muted, "; %llu function%s muted (about %.3g %% of the calls)",
+		snprintf(muted, sizeof muted, "; %llu function%s muted (about %.3g %% of the calls",
 			 (unsigned long long)completeness->muted, completeness->muted == 1 ? " was" : "s were",
 			 100 * completeness->muted_share);
 		ada_output_string(output, muted);
+		if (completeness->filtered) {
+			snprintf(muted, sizeof muted, "; of %" PRIu64 " only uncontended ones", completeness->filtered);
+			ada_output_string(output, muted);
+		}
+		ada_output_string(output, ")");
 	}
 	ada_output_string(output, ".\n");
 }

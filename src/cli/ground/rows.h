@@ -45,7 +45,7 @@ int ada_rows_add(struct ada_rows *rows, const struct ada_cell *cells); /* one a 
 void ada_rows_close(struct ada_rows *rows);			       /* prints the table, or ends the JSON array */
 
 /* "completeness": {"events": ..., "lost": ..., "aged": ..., "detailCoverage": ..., "complete": ...}} and a newline: the answer's end. Where functions
- * were muted also "muted": {"functions": ..., "callsShare": ...}. */
+ * were muted also "muted": {"functions": ..., "filtered": ..., "callsShare": ...}. */
 void ada_completeness_json(struct ada_output *output, const struct ada_completeness *completeness);
 void ada_completeness_object(struct ada_output *output, const struct ada_completeness *completeness); /* {...} alone */
 /* A sentence on whether something is missing, for the end of a text answer. */

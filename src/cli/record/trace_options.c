@@ -56,6 +56,7 @@ enum key {
 	KEY_KEEP,
 	KEY_BUDGET_FORGET,
 	KEY_DEBUG_FLIP,
+	KEY_DEBUG_FILTER,
 	KEY_DISK_LIMIT,
 	KEY_DETAIL_LIMIT,
 	KEY_MAX_AGE,
@@ -102,6 +103,7 @@ static const struct argp_option options_table[] = {
 	{ "debug-poison", KEY_DEBUG_POISON, NULL, OPTION_HIDDEN, "Garbage in registers that nobody needs", 0 },
 	{ "debug-unbound", KEY_DEBUG_UNBOUND, NULL, OPTION_HIDDEN, "No call leads to a stub of its own", 0 },
 	{ "debug-flip", KEY_DEBUG_FLIP, NULL, OPTION_HIDDEN, "Take hooks out and put them back at random", 0 },
+	{ "debug-filter", KEY_DEBUG_FILTER, NULL, OPTION_HIDDEN, "Leave out uncontended calls of mutexes from the first moment on", 0 },
 	{ "announce", KEY_ANNOUNCE, "FD", OPTION_HIDDEN, "Write the session's path to this descriptor, once it is there", 0 },
 	{ "segment-size", KEY_SEGMENT_SIZE, "SIZE", 0, "Begin a thread's next file there (64K to 1T)", 0 },
 	{ "disk-limit", KEY_DISK_LIMIT, "SIZE", 0, "The oldest go, but for their sums (1M to 1P)", 0 },
@@ -333,6 +335,7 @@ static int take_kept(int key, char *argument, struct ada_trace_words *words)
 	case KEY_DEBUG_POISON: options->poison = true; return 0;
 	case KEY_DEBUG_UNBOUND: options->unbound = true; return 0;
 	case KEY_DEBUG_FLIP: options->flip = true; return 0;
+	case KEY_DEBUG_FILTER: options->filter = true; return 0;
 	case KEY_ANNOUNCE: return take_descriptor(argument, &options->announce, error);
 	case KEY_PRE_SEC: return take_seconds("pre-roll-sec", argument, &options->pre_roll_ns, error);
 	case KEY_POST_SEC: return take_seconds("post-roll-sec", argument, &options->post_roll_ns, error);

@@ -47,7 +47,7 @@ static const struct ada_usage usage = {
 
 /* --- all of it --------------------------------------------------------------------------------------------------------- */
 
-/* The call that an OBJECT event is about: the last one of its depth before it; as a rule that is the event before. NULL: too far away. */
+/* The call that an OBJECT or HOLDER event is about: the last one of its depth before it; as a rule that is the event before. NULL: too far away. */
 static const struct ada_event *call_of_object(const struct ada_moment *moment)
 {
 	for (uint64_t back = 1; back <= moment->position && back <= OBJECT_FAR; back++) {
@@ -62,7 +62,7 @@ static const struct ada_event *call_of_object(const struct ada_moment *moment)
 /* *name: of the function that the event itself names. */
 static int is_wanted(struct dump *dump, const struct ada_moment *moment, const struct ada_dump_name **name)
 {
-	bool object = moment->event->event_kind == ADA_EVENT_OBJECT;
+	bool object = moment->event->event_kind == ADA_EVENT_OBJECT || moment->event->event_kind == ADA_EVENT_HOLDER;
 	const struct ada_event *of = moment->event;
 	uint32_t depth = moment->event->call_depth;
 	const struct ada_dump_name *of_function;

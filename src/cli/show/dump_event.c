@@ -19,7 +19,8 @@ void ada_dump_begin(struct ada_dump *dump)
 {
 	if (dump->format != ADA_FORMAT_CSV)
 		return;
-	ada_output_string(dump->output, "timestamp_ns,thread,tid,index_seq,kind,function,module,depth,detail_seq,lost,object,waited_ns");
+	ada_output_string(dump->output,
+			  "timestamp_ns,thread,tid,index_seq,kind,function,module,depth,detail_seq,lost,object,waited_ns,holder");
 	ada_output_string(dump->output, dump->detail ? "," ADA_DETAIL_CSV : "");
 	ada_output_string(dump->output, dump->several ? ",process" : "");
 	ada_output_string(dump->output, dump->detail ? "," ADA_DETAIL_CSV_END : "");
@@ -36,6 +37,7 @@ const char *ada_dump_kind(uint32_t kind)
 	case ADA_EVENT_LOST: return "lost";
 	case ADA_EVENT_OBJECT: return "object";
 	case ADA_EVENT_RECORDER: return "recorder";
+	case ADA_EVENT_HOLDER: return "holder";
 	}
 	return NULL;
 }
@@ -140,6 +142,10 @@ static void put_other(struct ada_output *output, const struct ada_event *event)
 		snprintf(text, sizeof text, "0x%" PRIx64, event->function_id);
 		ada_output_string(output, text);
 		break;
+	case ADA_EVENT_HOLDER:
+		ada_output_string(output, "held by tid ");
+		ada_output_u64(output, event->function_id);
+		break;
 	default: ada_output_string(output, "waited for ada  "); ada_output_string(output, ada_format_duration(event->function_id, text));
 	}
 }
@@ -165,11 +171,14 @@ static void put_function(struct ada_output *output, const struct ada_dump_name *
 static void put_text(struct ada_dump *dump, const struct ada_moment *moment, const struct ada_dump_name *name,
 		     const struct atf_detail *detail, const struct ada_arguments *arguments)
 {
-	static const char marks[] = { [ADA_EVENT_CALL] = '>', [ADA_EVENT_RETURN] = '<', [ADA_EVENT_EXCEPTION] = '!',
-				      [ADA_EVENT_LOST] = '~', [ADA_EVENT_OBJECT] = '@', [ADA_EVENT_RECORDER] = '~' };
+	static const char marks[] = {
+		[ADA_EVENT_CALL] = '>',	  [ADA_EVENT_RETURN] = '<',   [ADA_EVENT_EXCEPTION] = '!', [ADA_EVENT_LOST] = '~',
+		[ADA_EVENT_OBJECT] = '@', [ADA_EVENT_RECORDER] = '~', [ADA_EVENT_HOLDER] = '@'
+	};
 	const struct ada_event *event = moment->event;
 	struct ada_output *output = dump->output;
-	bool notable = dump->colours && event->event_kind >= ADA_EVENT_EXCEPTION && event->event_kind != ADA_EVENT_OBJECT;
+	bool notable = dump->colours && event->event_kind >= ADA_EVENT_EXCEPTION && event->event_kind != ADA_EVENT_OBJECT &&
+		       event->event_kind != ADA_EVENT_HOLDER;
 	char text[ADA_UNITS_TEXT];
 
 	ada_dump_time(dump, event->timestamp_ns);
@@ -227,7 +236,7 @@ static void put_json_number(struct ada_output *output, const char *field, uint64
 static void put_json(struct ada_dump *dump, const struct ada_moment *moment, const struct ada_dump_name *name,
 		     const struct atf_detail *detail, const struct ada_arguments *arguments)
 {
-	static const char *const fields[] = { ", \"lost\": ", ", \"object\": ", ", \"waited_ns\": " }; /* from LOST on */
+	static const char *const fields[] = { ", \"lost\": ", ", \"object\": ", ", \"waited_ns\": ", ", \"holder\": " }; /* from LOST on */
 	const struct ada_event *event = moment->event;
 	struct ada_output *output = dump->output;
 

@@ -9,9 +9,9 @@
 		"muted", "MUTED", ADA_CELL_TEXT                                                                                            \
 	}
 /* Below a table in text. */
-#define ADA_MUTED_LEGEND                                                                                                                     \
-	"MUTED by --budget for some of the time: calls: of the function's own some are missing; self: SELF may hold the time of those that " \
-	"it called.\n"
+#define ADA_MUTED_LEGEND                                                                                                                   \
+	"MUTED by --budget for some of the time: calls: of the function's own some are missing; uncontended: of a mutex's those that had " \
+	"nobody to wait for; self: SELF may hold the time of those that it called.\n"
 
 static inline struct ada_cell ada_muted_cell(unsigned int muted, enum ada_format format)
 {

@@ -20,6 +20,16 @@ static int path_at(struct ada_stack *path, const struct ada_thread *thread, uint
 	return result;
 }
 
+/* Of a call that the event ends, it is not in any more. */
+static int path_behind(struct ada_stack *path, const struct ada_thread *thread, uint64_t position)
+{
+	uint32_t kind = atf_thread_get(thread->events, position)->event_kind;
+	int result = path_at(path, thread, position);
+
+	path->frames.count -= !result && path->frames.count && (kind == ADA_EVENT_RETURN || kind == ADA_EVENT_EXCEPTION);
+	return result;
+}
+
 /* --- who ended a wait --------------------------------------------------------------------------------------------------- */
 
 static struct ada_question question_of(const struct ada_cause_link *link)
@@ -29,7 +39,9 @@ static struct ada_question question_of(const struct ada_cause_link *link)
 				      .from_ns = link->wait_start_ns,
 				      .to_ns = link->wait_end_ns,
 				      .open = link->wait_open,
-				      .by_detail = !ada_cause_has_object(link->thread, link->wait_position) };
+				      .by_detail = !ada_cause_has_object(link->thread, link->wait_position),
+				      .mutex = ada_cause_is_mutex(link->thread->process, link->wait_function_id),
+				      .position = link->wait_position };
 }
 
 static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *link, const struct ada_question *question)
@@ -61,7 +73,8 @@ static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *l
 	link->culprit_longer = holds.longest.partly;
 	link->culprit_open = holds.longest.last == UINT64_MAX;
 	link->culprit_last = link->culprit_open ? holds.longest.first : holds.longest.last;
-	return path_at(&link->culprit_path, link->culprit, link->culprit_first);
+	return holds.longest.filtered ? path_behind(&link->culprit_path, link->culprit, link->culprit_first) :
+					path_at(&link->culprit_path, link->culprit, link->culprit_first);
 }
 
 static int find_stream_holder(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
@@ -198,6 +211,7 @@ static int find_signal(struct ada_cause_reader *reader, struct ada_cause_link *l
 	link->culprit_path = (struct ada_stack){};
 	link->kind = ADA_CAUSE_LOCK;
 	link->object = question.object = mutex;
+	question.mutex = true;
 	link->wait_start_ns = question.from_ns = link->culprit_end_ns;
 	link->spent_ns = link->wait_end_ns - link->wait_start_ns;
 	return find_holder(reader, link, &question);

@@ -65,6 +65,8 @@ enum ada_does ada_cause_does(struct ada_cause_reader *reader, const struct ada_p
 bool ada_cause_object(const struct ada_thread *thread, uint64_t position, enum ada_does does, unsigned int which, uint64_t *object);
 /* Whether an event behind the CALL names its object. */
 bool ada_cause_has_object(const struct ada_thread *thread, uint64_t position);
+/* The tid of who holds the mutex that the CALL waits for, as an event behind it says. */
+bool ada_cause_told_holder(const struct ada_thread *thread, uint64_t position, uint32_t *tid);
 /* The end of the call at `position`; UINT64_MAX: none before the event `limit`. */
 uint64_t ada_cause_end(const struct ada_thread *thread, uint64_t position, uint64_t limit);
 /* What a call returned, its lower half; 0: not known. */
@@ -102,7 +104,8 @@ struct ada_hold {
 	uint64_t start_ns, end_ns; /* as far as it lies before the end of the time asked for */
 	uint64_t first, last;	   /* the CALL that took it, and the one that gave it back (or UINT64_MAX: held on) */
 	uint64_t overlap_ns;
-	bool partly; /* it may have begun earlier: `first` is the first event that was read */
+	bool partly;   /* it may have begun earlier: `first` is the first event that was read */
+	bool filtered; /* `first` is the last event up to start_ns, and no operation on the object */
 };
 struct ada_holds {
 	struct ada_hold longest; /* thread NULL: nobody known */
@@ -114,6 +117,8 @@ struct ada_question { /* of a thread's wait for an object */
 	uint64_t object, from_ns, to_ns;
 	bool open; /* the wait goes on at to_ns */
 	bool by_detail;
+	bool mutex;	   /* the object is a mutex, calls of whose functions may have been filtered */
+	uint64_t position; /* of the CALL that waits */
 };
 /* 0 or -ENOMEM. */
 int ada_cause_holds(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds);
@@ -122,7 +127,14 @@ int ada_cause_holds(struct ada_cause_reader *reader, const struct ada_question *
 int ada_cause_stream_holds(struct ada_cause_reader *reader, struct ada_question *question, struct ada_holds *holds);
 /* Whether the thread that waits holds the object itself: nobody else was found to. Adds to *holds. */
 void ada_cause_own_hold(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds);
-/* Which thread ran the initialiser meanwhile (once.c). 0 or -ENOMEM. */
+/* As ada_cause_holds, of a mutex whose wait lies, in part at least, where its calls were filtered. `before`: who is known by calls to have had it at the
+ * wait's beginning; thread NULL: nobody. */
+int ada_cause_holds_filtered(struct ada_cause_reader *reader, const struct ada_question *question, const struct ada_hold *before,
+			     struct ada_holds *holds);
+bool ada_cause_is_mutex(const struct ada_process *process, uint64_t function_id);
+/* Until when calls of mutexes were filtered the last time before `ns`; `ns`: they still were; 0: never. */
+uint64_t ada_cause_filtered_until(const struct ada_process *process, uint64_t ns);
+/* Which thread ran the initialiser meanwhile. 0 or -ENOMEM. */
 int ada_cause_initialiser(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds);
 /* The last operation of another thread that ended such a wait; NULL: none in that time. `before`: the last one before it, instead. */
 const struct ada_thread *ada_cause_waker(struct ada_cause_reader *reader, const struct ada_question *question, enum ada_does does,

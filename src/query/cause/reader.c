@@ -88,6 +88,20 @@ bool ada_cause_has_object(const struct ada_thread *thread, uint64_t position)
 	return next_saying(thread, atf_thread_get(thread->events, position)->call_depth, &next);
 }
 
+bool ada_cause_told_holder(const struct ada_thread *thread, uint64_t position, uint32_t *tid)
+{
+	uint32_t depth = atf_thread_get(thread->events, position)->call_depth;
+	const struct ada_event *event;
+
+	while ((event = atf_thread_get(thread->events, ++position)) && event->call_depth >= depth) {
+		if (event->call_depth > depth || event->event_kind == ADA_EVENT_OBJECT || event->event_kind == ADA_EVENT_RECORDER)
+			continue;
+		*tid = (uint32_t)event->function_id;
+		return event->event_kind == ADA_EVENT_HOLDER;
+	}
+	return false;
+}
+
 bool ada_cause_object(const struct ada_thread *thread, uint64_t position, enum ada_does does, unsigned int which, uint64_t *object)
 {
 	const struct ada_event call = *atf_thread_get(thread->events, position), *event;

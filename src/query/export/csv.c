@@ -109,8 +109,9 @@ static int write_calls(struct csv *csv, struct ada_error *error)
 static const char *kind_name(uint32_t kind)
 {
 	static const char *const names[ADA_EVENT_KINDS] = {
-		[ADA_EVENT_CALL] = "call", [ADA_EVENT_RETURN] = "return", [ADA_EVENT_EXCEPTION] = "exception",
-		[ADA_EVENT_LOST] = "lost", [ADA_EVENT_OBJECT] = "object", [ADA_EVENT_RECORDER] = "recorder"
+		[ADA_EVENT_CALL] = "call",    [ADA_EVENT_RETURN] = "return", [ADA_EVENT_EXCEPTION] = "exception",
+		[ADA_EVENT_LOST] = "lost",    [ADA_EVENT_OBJECT] = "object", [ADA_EVENT_RECORDER] = "recorder",
+		[ADA_EVENT_HOLDER] = "holder"
 	};
 
 	return kind < ADA_EVENT_KINDS ? names[kind] : NULL;
@@ -143,7 +144,8 @@ static int put_moment(struct csv *csv, const struct ada_moment *moment)
 	put_optional(output, event->detail_seq, event->detail_seq != ADA_NO_DETAIL);
 	put_optional(output, event->function_id, event->event_kind == ADA_EVENT_LOST);
 	put_optional(output, event->function_id, event->event_kind == ADA_EVENT_OBJECT);
-	if (event->event_kind == ADA_EVENT_RECORDER)
+	put_optional(output, event->function_id, event->event_kind == ADA_EVENT_RECORDER);
+	if (event->event_kind == ADA_EVENT_HOLDER)
 		ada_output_u64(output, event->function_id);
 	put_process(csv, moment->thread->process);
 	return 0;
@@ -186,7 +188,7 @@ static int write_events(struct csv *csv, struct ada_error *error)
 	result = ada_timeline_open(&timeline, selection, false, error);
 	if (!result) {
 		ada_output_string(csv->output,
-				  "timestamp_ns,thread,tid,index_seq,kind,function,module,depth,detail_seq,lost,object,waited_ns");
+				  "timestamp_ns,thread,tid,index_seq,kind,function,module,depth,detail_seq,lost,object,waited_ns,holder");
 		ada_output_string(csv->output, csv->several ? ",process\n" : "\n");
 		result = put_moments(csv, timeline, kept);
 		csv->export->completeness = ada_timeline_completeness(timeline);

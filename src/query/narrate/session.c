@@ -102,19 +102,25 @@ static bool windows_known(const struct ada_session *session)
 	return true;
 }
 
+#define FILTERED_SAID " Of %s, which take mutexes and give them back, only uncontended calls are missing."
+
 static void tell_muted(struct ada_story *story)
 {
 	const struct ada_completeness *completeness = &story->narrative->completeness;
 	const struct ada_session *session = story->session;
-	char number[ADA_WORDS], percent[ADA_WORDS];
+	char number[ADA_WORDS], percent[ADA_WORDS], filtered[ADA_WORDS + sizeof FILTERED_SAID] = "";
 
 	if (!completeness->muted)
 		return;
+	if (completeness->filtered) {
+		ada_format_grouped(completeness->filtered, number);
+		snprintf(filtered, sizeof filtered, FILTERED_SAID, number);
+	}
 	ada_narrate_say(story, "muted",
 			"%s function%s muted for some of the time, about %s of the calls: those are in no file, and their time is their "
-			"callers' own.",
+			"callers' own.%s",
 			ada_format_grouped(completeness->muted, number), completeness->muted == 1 ? " was" : "s were",
-			ada_words_percent(completeness->muted_share, percent));
+			ada_words_percent(completeness->muted_share, percent), filtered);
 	for (size_t i = 0; i < session->processes.count; i++)
 		if (ada_json_length(ada_json_get(session->processes.items[i]->manifest, "muted")))
 			ada_narrate_cite_file(story, session->processes.items[i], "manifest.json", "muted");

@@ -6,8 +6,8 @@
 #include "query/rows/rows.h"
 
 static const char *const kinds[ADA_EVENT_KINDS] = {
-	[ADA_EVENT_CALL] = "call", [ADA_EVENT_RETURN] = "return", [ADA_EVENT_EXCEPTION] = "exception",
-	[ADA_EVENT_LOST] = "lost", [ADA_EVENT_OBJECT] = "object", [ADA_EVENT_RECORDER] = "recorder"
+	[ADA_EVENT_CALL] = "call",     [ADA_EVENT_RETURN] = "return",	  [ADA_EVENT_EXCEPTION] = "exception", [ADA_EVENT_LOST] = "lost",
+	[ADA_EVENT_OBJECT] = "object", [ADA_EVENT_RECORDER] = "recorder", [ADA_EVENT_HOLDER] = "holder"
 };
 
 const char *ada_sql_kind_name(uint32_t kind)

@@ -11,6 +11,7 @@ bool ada_process_muted(const struct ada_process *process, size_t i, struct ada_m
 		return false;
 	entry = json_object_array_get_idx(list, i);
 	muted->function_id = ada_json_u64(entry, "functionId", 0);
+	muted->filtered = ada_json_bool(entry, "filtered", false);
 	muted->from_ns = ada_json_u64(entry, "fromNs", 0);
 	muted->to_ns = ada_json_u64(entry, "toNs", UINT64_MAX);
 	muted->calls_a_second = json_object_get_double(ada_json_get(entry, "callsPerSecond"));
@@ -21,7 +22,7 @@ bool ada_process_muted(const struct ada_process *process, size_t i, struct ada_m
 	return true;
 }
 
-void ada_process_count_muted(const struct ada_process *process, uint64_t from_ns, uint64_t to_ns, uint64_t *functions, double *calls)
+void ada_process_count_muted(const struct ada_process *process, uint64_t from_ns, uint64_t to_ns, struct ada_muted_sum *sum)
 {
 	uint64_t end_ns, seen;
 	struct ada_table known = { 0 };
@@ -36,9 +37,22 @@ void ada_process_count_muted(const struct ada_process *process, uint64_t from_ns
 
 		if (from >= to)
 			continue;
-		*calls += muted.calls_a_second * (double)(to - from) / 1e9;
-		*functions += !ada_table_get(&known, muted.function_id, &seen);
+		sum->calls += muted.calls_a_second * (double)(to - from) / 1e9;
+		if (!ada_table_get(&known, muted.function_id, &seen)) {
+			sum->functions++;
+			sum->filtered += muted.filtered;
+		}
 		ada_table_put(&known, muted.function_id, 1);
 	}
 	ada_table_free(&known);
+}
+
+bool ada_process_filtered(const struct ada_process *process, uint64_t from_ns, uint64_t to_ns)
+{
+	struct ada_muted muted;
+
+	for (size_t i = 0; ada_process_muted(process, i, &muted); i++)
+		if (muted.filtered && muted.from_ns <= to_ns && muted.to_ns >= from_ns)
+			return true;
+	return false;
 }

@@ -210,26 +210,27 @@ static size_t not_recorded(const struct ada_session *session)
 	return ada_json_length(ada_json_get(session->document, "notRecorded"));
 }
 
-static void set_muted(struct ada_completeness *answer, double calls)
+static void set_muted(struct ada_completeness *answer, const struct ada_muted_sum *sum)
 {
-	double all = calls + (double)answer->events / 2;
+	double all = sum->calls + (double)answer->events / 2;
 
-	answer->muted_share = all > 0 ? calls / all : 0;
+	answer->muted = sum->functions;
+	answer->filtered = sum->filtered;
+	answer->muted_share = all > 0 ? sum->calls / all : 0;
 }
 
 /* Threads of a process stand one behind the other. */
 static void count_muted(const struct ada_selection *selection, struct ada_completeness *answer)
 {
 	const struct ada_process *last = NULL;
-	double calls = 0;
+	struct ada_muted_sum sum = { 0 };
 
 	for (size_t i = 0; i < selection->threads.count; i++) {
 		if (selection->threads.items[i]->process != last)
-			ada_process_count_muted(selection->threads.items[i]->process, selection->from_ns, selection->to_ns, &answer->muted,
-						&calls);
+			ada_process_count_muted(selection->threads.items[i]->process, selection->from_ns, selection->to_ns, &sum);
 		last = selection->threads.items[i]->process;
 	}
-	set_muted(answer, calls);
+	set_muted(answer, &sum);
 }
 
 bool ada_selection_has_aged(const struct ada_selection *selection, const struct ada_thread *thread)
@@ -330,7 +331,7 @@ uint64_t ada_thread_lost(const struct ada_thread *thread)
 struct ada_completeness ada_session_completeness(const struct ada_session *session)
 {
 	struct ada_completeness answer = { .complete = !session->problems.count };
-	double muted_calls = 0;
+	struct ada_muted_sum muted = { 0 };
 
 	for (size_t i = 0; i < session->threads.count; i++) {
 		const struct ada_thread *thread = &session->threads.items[i];
@@ -343,9 +344,9 @@ struct ada_completeness ada_session_completeness(const struct ada_session *sessi
 	}
 	for (size_t i = 0; i < session->processes.count; i++) {
 		answer.complete &= session->processes.items[i]->complete;
-		ada_process_count_muted(session->processes.items[i], 0, UINT64_MAX, &answer.muted, &muted_calls);
+		ada_process_count_muted(session->processes.items[i], 0, UINT64_MAX, &muted);
 	}
-	set_muted(&answer, muted_calls);
+	set_muted(&answer, &muted);
 	answer.complete &= !not_recorded(session) && !answer.lost && !answer.aged;
 	answer.detail_coverage = whole_coverage(session);
 	return answer;

@@ -27,6 +27,7 @@ struct ada_completeness {
 	uint64_t aged;		/* calls and ends whose segments have gone: only sums by function know of them */
 	double detail_coverage; /* share of the events that have detail */
 	uint64_t muted;		/* functions whose hooks were out for some of this time */
+	uint64_t filtered;	/* of these: of mutexes, whose uncontended calls alone were left out */
 	double muted_share;	/* of all calls, those that they made meanwhile: an estimate, by their rates before */
 	bool complete;		/* nothing lost or aged, nothing unreadable, each process recorded, and to its end */
 };

@@ -1,7 +1,8 @@
 /* Tables events and around. */
 #include "query/sql/parts.h"
 
-enum { TIMESTAMP, THREAD, TID, INDEX_SEQ, KIND, FUNCTION_ID, FUNCTION, DEPTH, DETAIL_SEQ, PROCESS, PID, MODULE, LOST, OBJECT, WAITED_NS };
+enum { TIMESTAMP, THREAD, TID, INDEX_SEQ, KIND, FUNCTION_ID, FUNCTION, DEPTH, DETAIL_SEQ, PROCESS, PID, MODULE };
+enum { LOST = MODULE + 1, OBJECT, WAITED_NS, HOLDER };
 
 struct events_cursor {
 	struct ada_sql_cursor cursor;
@@ -17,7 +18,7 @@ static double count_events(const struct ada_sql *sql)
 static void put_number(sqlite3_context *context, int column, const struct ada_event *event)
 {
 	if ((column == LOST && event->event_kind == ADA_EVENT_LOST) || (column == OBJECT && event->event_kind == ADA_EVENT_OBJECT) ||
-	    (column == WAITED_NS && event->event_kind == ADA_EVENT_RECORDER))
+	    (column == WAITED_NS && event->event_kind == ADA_EVENT_RECORDER) || (column == HOLDER && event->event_kind == ADA_EVENT_HOLDER))
 		ada_sql_result_u64(context, event->function_id);
 }
 
@@ -26,7 +27,7 @@ static void put_function(struct ada_sql *sql, sqlite3_context *context, int colu
 {
 	const struct ada_sql_function *function;
 
-	if (column == LOST || column == OBJECT || column == WAITED_NS)
+	if (column == LOST || column == OBJECT || column == WAITED_NS || column == HOLDER)
 		return;
 	if (column == FUNCTION_ID) {
 		sqlite3_result_int64(context, (int64_t)ada_process_function_key(thread->process, event->function_id));

@@ -275,6 +275,7 @@ static void add_mute(struct ada_sql *sql, struct ada_sql_rows *rows, const struc
 	else
 		ada_sql_add_integer(rows, muted->to_ns);
 	ada_sql_add_real(rows, muted->calls_a_second);
+	ada_sql_add_text(rows, muted->filtered ? "uncontended" : "all");
 	ada_sql_add_text(rows, process->directory);
 	ada_sql_add_integer(rows, process->pid);
 }

@@ -18,7 +18,7 @@
 	{ "timestamp_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_TIME }, \
 	THREAD, TID, \
 	{ "index_seq", "INTEGER", "number of the event in its thread", false, ADA_SQL_POSITION }, \
-	{ "kind", "TEXT", "call, return, exception; of no function: lost (events are missing here), object, recorder", false, ADA_SQL_KIND }, \
+	{ "kind", "TEXT", "call, return, exception; of no function: lost (events are missing here), object, recorder, holder", false, ADA_SQL_KIND }, \
 	FUNCTION_ID, FUNCTION, \
 	{ "depth", "INTEGER", "calls around it", false, ADA_SQL_PLAIN }, \
 	{ "detail_seq", "INTEGER", "number of its detail record; null: none was captured", false, ADA_SQL_PLAIN }
@@ -26,7 +26,8 @@
 #define NUMBERS_HIDDEN \
 	{ "lost", "INTEGER", "how many events a loss stands for", true, ADA_SQL_PLAIN }, \
 	{ "object", "INTEGER", "address that the last call before at this depth works on", true, ADA_SQL_PLAIN }, \
-	{ "waited_ns", "INTEGER", "how long the program waited for ada here", true, ADA_SQL_PLAIN }
+	{ "waited_ns", "INTEGER", "how long the program waited for ada here", true, ADA_SQL_PLAIN },             \
+	{ "holder", "INTEGER", "tid of who holds the mutex that the last call before at this depth waits for", true, ADA_SQL_PLAIN }
 /* clang-format on */
 
 static const struct ada_sql_column events[] = { EVENT_COLUMNS,
@@ -355,6 +356,8 @@ static const struct ada_sql_column mutes[] = {
 	{ "from_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_PLAIN },
 	{ "to_ns", "INTEGER", "the same; null: until the end of its process", false, ADA_SQL_PLAIN },
 	{ "calls_a_second", "REAL", "that it had made until then", false, ADA_SQL_PLAIN },
+	{ "left_out", "TEXT", "all: its calls; uncontended: of a mutex's function those that had nobody to wait for", false,
+	  ADA_SQL_PLAIN },
 	HIDDEN_PROCESS,
 	HIDDEN_PID,
 };

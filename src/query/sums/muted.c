@@ -7,19 +7,19 @@
 
 const char *ada_muted_text(unsigned int muted)
 {
-	static const char *const texts[] = { NULL, "calls", "self", "calls, self" };
+	static const char *const texts[] = { NULL, "calls", "self", "calls, self", NULL, "uncontended", "self", "uncontended, self" };
 
-	return texts[muted & (ADA_MUTED_CALLS | ADA_MUTED_SELF)];
+	return texts[muted & (ADA_MUTED_CALLS | ADA_MUTED_SELF | ADA_MUTED_UNCONTENDED)];
 }
 
-static int add_function(struct ada_stats *stats, const struct ada_process *process, uint64_t function_id, uint64_t key)
+static int add_function(struct ada_stats *stats, const struct ada_process *process, uint64_t function_id, uint64_t key, unsigned int how)
 {
 	struct ada_function_stats *function = aligned_alloc(_Alignof(struct ada_function_stats), sizeof *function);
 
 	if (!function)
 		return -ENOMEM;
 	*function = (struct ada_function_stats){
-		.module = ada_process_module(process, function_id), .function_id = function_id, .key = key, .muted = ADA_MUTED_CALLS
+		.module = ada_process_module(process, function_id), .function_id = function_id, .key = key, .muted = how
 	};
 	if (!ada_array_push(&stats->functions, function))
 		return 0;
@@ -44,13 +44,14 @@ static int mark_process(struct ada_stats *stats, struct ada_table *positions, co
 
 	for (size_t i = 0; ada_process_muted(process, i, &muted); i++) {
 		uint64_t key = ada_process_function_key(process, muted.function_id), position;
+		unsigned int how = ADA_MUTED_CALLS | (muted.filtered ? ADA_MUTED_UNCONTENDED : 0);
 
 		if (muted.from_ns >= to_ns || muted.to_ns <= from_ns)
 			continue;
 		stats->muted = true;
 		if (ada_table_get(positions, key, &position))
-			stats->functions.items[position]->muted |= ADA_MUTED_CALLS;
-		else if (ada_table_put(positions, key, stats->functions.count) || add_function(stats, process, muted.function_id, key))
+			stats->functions.items[position]->muted |= how;
+		else if (ada_table_put(positions, key, stats->functions.count) || add_function(stats, process, muted.function_id, key, how))
 			return -ENOMEM;
 	}
 	return 0;

@@ -4,12 +4,13 @@
 #define ADA_QUERY_MUTED_H
 #include "query/sums/stats.h"
 
-#define ADA_MUTED_CALLS 1u /* not all of its calls were recorded */
-#define ADA_MUTED_SELF 2u  /* its self time may hold that of functions that were muted */
+#define ADA_MUTED_CALLS 1u	 /* not all of its calls were recorded */
+#define ADA_MUTED_SELF 2u	 /* its self time may hold that of functions that were muted */
+#define ADA_MUTED_UNCONTENDED 4u /* CALLS, too: of a mutex's function; what had to wait is there */
 
 /* Marks the functions, and adds those that were muted and of which no call is left: with 0 calls. Reads the recording once more where any
  * was muted in the selection's time. */
 int ada_stats_mark_muted(struct ada_stats *stats, const struct ada_selection *selection, struct ada_error *error);
-/* "calls", "self" or "calls, self"; NULL for 0. */
+/* "calls" or "uncontended", "self", or one of those and "self"; NULL for 0. */
 const char *ada_muted_text(unsigned int muted);
 #endif

@@ -73,7 +73,7 @@ int ada_verify_mutes_call(struct ada_verify_mutes *mutes, struct ada_table *seen
 						items[i].function_id < function_id ||
 							(items[i].function_id == function_id && items[i].from_ns <= ns));
 
-	if (!behind || items[behind - 1].function_id != function_id || ns >= items[behind - 1].to_ns)
+	if (!behind || items[behind - 1].function_id != function_id || ns >= items[behind - 1].to_ns || items[behind - 1].filtered)
 		return 0;
 	if (!ada_table_get(seen, behind, &before)) /* the thread may have been in the hook when all were stopped */
 		return ada_table_put(seen, behind, ns);

@@ -22,6 +22,7 @@
 #define FLIP_NS 3000000ull /* --debug-flip: between changes */
 #define FLIP_STOP_NS 500000000ull
 #define FLIP_FUNCTIONS 48u
+#define FLIP_MUTEXES 8u /* one in so many is a mutex's function, where there are any */
 
 static void take_news(void *context, uint64_t function_id, const struct ada_ledger_seen *news)
 {
@@ -97,7 +98,8 @@ static bool look_up_all(struct ada_budget *budget)
 static void notice_speakers(struct ada_budget *budget, uint64_t now_ns)
 {
 	for (size_t i = 0; i < budget->lines.count; i++)
-		if (budget->functions.items[i].out && budget->functions.items[i].events > STILL_SPEAKS) {
+		if (budget->functions.items[i].out && !budget->functions.items[i].filters &&
+		    budget->functions.items[i].events > STILL_SPEAKS) {
 			ada_text_look(&budget->text, budget->provider);
 			ada_words_add(&budget->lines.items[i].words, &budget->text, budget->lines.items[i].function_id);
 			ada_budget_unmute(budget, i, now_ns);
@@ -197,6 +199,8 @@ static uint64_t any_function(struct ada_budget *budget)
 	uint64_t id = text->modules.count ? next_random(budget) % (text->modules.count + 1) : 0;
 	const struct ada_text_module *module = id < text->modules.count ? &text->modules.items[id] : NULL;
 
+	if (text->mutexes.count && next_random(budget) % FLIP_MUTEXES == 0)
+		return text->mutexes.items[next_random(budget) % text->mutexes.count];
 	if (!module && text->slots.count)
 		return text->slots.items[next_random(budget) % text->slots.count].function_id;
 	if (!module || !module->traced || !ada_plan_header(module->plan)->hook_count)
@@ -228,13 +232,29 @@ static void flip_some(struct ada_budget *budget, uint64_t now_ns)
 	publish(budget);
 }
 
+/* --debug-filter: whatever can be filtered, and nothing else. */
+static void filter_mutexes(struct ada_budget *budget, uint64_t now_ns)
+{
+	ada_budget_follow_modules(budget);
+	for (size_t i = 0; i < budget->text.mutexes.count; i++) {
+		size_t position = ada_budget_line_of(budget, budget->text.mutexes.items[i]);
+
+		if (position != SIZE_MAX && ada_budget_look_up(budget, position) && !budget->functions.items[position].out)
+			budget->functions.items[position].verdict = ADA_VERDICT_LEAVE;
+	}
+	ada_budget_change(budget, FLIP_STOP_NS, 0);
+	for (size_t i = 0; i < budget->functions.count; i++)
+		budget->functions.items[i].verdict = ADA_VERDICT_STAY;
+	budget->next_ns = now_ns + FLIP_NS;
+	budget->settling = false;
+	publish(budget);
+}
+
 /* --- the process's turns ------------------------------------------------------------------------------------------------------ */
 
 static bool is_wanted(const struct ada_provider *provider)
 {
-	const struct ada_trace_options *options = provider->recorder->options;
-
-	return options->budget > 0 || options->flip;
+	return ada_options_flip(provider->recorder->options);
 }
 
 void ada_budget_turn(struct ada_provider *provider, uint64_t now_ns)
@@ -251,6 +271,8 @@ void ada_budget_turn(struct ada_provider *provider, uint64_t now_ns)
 		return;
 	if (provider->recorder->options->flip)
 		flip_some(budget, now_ns);
+	else if (provider->recorder->options->filter)
+		filter_mutexes(budget, now_ns);
 	else if (budget->settling)
 		settle(budget, now_ns);
 	else

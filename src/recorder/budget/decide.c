@@ -36,6 +36,8 @@ static double measure(const struct ada_budget_look *look, struct ada_budget_func
 		struct ada_budget_function *function = &functions[i];
 		double share = cost_of(look, function) * scale / own_ns;
 
+		if (function->out && function->filters) /* what has to wait costs on; its share is that of all its calls */
+			sum += share;
 		if (function->out)
 			continue; /* what still comes are ends of calls that were open */
 		function->share = share > 0 ? share : function->share / 2;

@@ -26,6 +26,7 @@ struct ada_budget_function {
 	uint64_t objects; /* OBJECT events of its calls */
 	double leaves;	  /* of its calls: the part that called nothing which is recorded, 0 to 1 */
 	bool fixed;	  /* its hook stays */
+	bool filters;	  /* it is filtered where it is `out`: some of its calls are recorded all the same */
 	/* Kept from look to look; begins with zeros */
 	bool out;
 	double share;

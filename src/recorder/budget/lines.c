@@ -29,9 +29,10 @@ void ada_budget_mute(struct ada_budget *budget, size_t position, uint64_t ns, do
 
 	if (provider->mutes.count >= ADA_MUTES_MAX && line->mute) {
 		provider->mutes.items[line->mute - 1].to_ns = 0;
-	} else if (!ada_array_push(
-			   &provider->mutes,
-			   (struct ada_mute){ .function_id = line->function_id, .from_ns = ns, .calls_a_second = calls_a_second })) {
+	} else if (!ada_array_push(&provider->mutes, (struct ada_mute){ .function_id = line->function_id,
+									.filtered = budget->functions.items[position].filters,
+									.from_ns = ns,
+									.calls_a_second = calls_a_second })) {
 		line->mute = provider->mutes.count;
 	}
 }
@@ -113,7 +114,9 @@ bool ada_budget_look_up(struct ada_budget *budget, size_t position)
 		named = ada_policy_names_function(budget->provider->recorder->policy, plan, symbol);
 		if (named < 0)
 			return false;
-		named = named || line->on_path || is_kept(budget, plan, line->function_id);
+		/* What a window can name of a mutex's function are calls that waited: those are recorded however its hook is. */
+		named = named || (line->on_path && !(ada_plan_functions(plan)[symbol].flags & ADA_FUNCTION_MUTEX)) ||
+			is_kept(budget, plan, line->function_id);
 	}
 	if (named)
 		line->fixed = ADA_FIXED_NAMED;
@@ -131,6 +134,7 @@ bool ada_budget_find(struct ada_budget *budget, size_t position)
 	if (!line->found && !line->fixed) {
 		line->fixed = ada_words_find(&line->words, &budget->text, line->function_id);
 		line->found = !line->fixed;
+		budget->functions.items[position].filters = line->words.filters;
 		budget->functions.items[position].fixed = line->fixed;
 	}
 	return line->found && !line->fixed;
@@ -158,6 +162,7 @@ static void copy_words(struct ada_budget *budget, size_t position, const struct 
 	memcpy(line->words.items.items, from->words.items.items, from->words.items.count * sizeof *from->words.items.items);
 	line->words.items.count = from->words.items.count;
 	line->words.patch = from->words.patch;
+	line->words.filters = from->words.filters;
 	line->found = true;
 	if (budget->text.memory >= 0 && ada_words_are(&line->words, &budget->text, false))
 		ada_budget_unmute(budget, position, budget->provider->start_ns);
@@ -175,6 +180,7 @@ static void inherit(struct ada_budget *budget)
 		if (position == SIZE_MAX || budget->functions.items[position].out)
 			continue;
 		budget->functions.items[position].out = true;
+		budget->functions.items[position].filters = mute->filtered;
 		budget->lines.items[position].loads = loads_of(provider, mute->function_id);
 		ada_budget_mute(budget, position, provider->start_ns, mute->calls_a_second);
 		copy_words(budget, position, parent->budget, mute->function_id);

@@ -89,6 +89,7 @@ void ada_text_close(struct ada_text *text)
 	text->pages = NULL;
 	ada_array_free(&text->modules);
 	ada_array_free(&text->slots);
+	ada_array_free(&text->mutexes);
 }
 
 static int compare_slots(const void *left, const void *right)
@@ -114,11 +115,21 @@ static void look_at_slot(struct ada_text *text, uint64_t at)
 		ada_array_push(&text->slots, slot); /* without memory: one that stays as it is */
 }
 
+/* A process has at most a few: those of libc. */
+static void look_for_mutexes(struct ada_text *text, uint32_t id)
+{
+	const struct ada_plan *plan = text->modules.items[id].plan;
+
+	for (uint32_t i = 0; plan && i < ada_plan_header(plan)->function_count; i++)
+		if (ada_plan_functions(plan)[i].flags & ADA_FUNCTION_MUTEX)
+			ada_array_push(&text->mutexes, ADA_FUNCTION_ID(id, i)); /* without memory: one that --debug-flip leaves alone */
+}
+
 void ada_text_look(struct ada_text *text, struct ada_provider *provider)
 {
 	uint32_t count = ada_segment_module_count(&provider->segment);
 
-	text->modules.count = text->slots.count = 0;
+	text->modules.count = text->slots.count = text->mutexes.count = 0;
 	ada_text_forget(text);
 	if (ada_array_reserve(&text->modules, count))
 		return;
@@ -140,6 +151,7 @@ void ada_text_look(struct ada_text *text, struct ada_provider *provider)
 
 		for (uint32_t i = 0; module->traced && i < ada_plan_header(module->plan)->import_count; i++)
 			look_at_slot(text, module->base + ada_plan_imports(module->plan)[i].slot);
+		look_for_mutexes(text, id);
 	}
 	if (text->slots.count)
 		qsort(text->slots.items, text->slots.count, sizeof *text->slots.items, compare_slots);
@@ -269,6 +281,40 @@ static enum ada_fixed find_slots(struct ada_words *words, const struct ada_text 
 	return words->items.count ? ADA_FIXED_NOT : ADA_FIXED_UNKNOWN;
 }
 
+/* Where the patch of the function whose trampoline begins there may lead instead; 0: it has no filter. */
+static uint64_t filter_of(const struct ada_text *text, uint64_t trampoline, uint64_t function_id)
+{
+	uint64_t filter;
+
+	if (!get(text, trampoline + ADA_TRAMPOLINE_DATA + ADA_TRAMPOLINE_DATA_FILTER, &filter, sizeof filter) || !filter ||
+	    !is_hook_of(text, filter / CELL_BYTES * CELL_BYTES, function_id))
+		return 0;
+	return filter;
+}
+
+/* The jump alone changes, wherever its patch has it, and stays a jump: so no thread can be in its way. */
+static enum ada_fixed find_filter(struct ada_words *words, const struct ada_text *text, const struct ada_text_module *module,
+				  uint32_t number, uint64_t function_id)
+{
+	const struct ada_plan_hook *hook = &ada_plan_hooks(module->plan)[number];
+	bool by_island = hook->form == ADA_PATCH_ISLAND;
+	struct ada_word word = { .at = module->base + (by_island ? hook->island_address : hook->patch_address), .bytes = ADA_JUMP_BYTES };
+	uint64_t jump = jump_target(text, word.at), filter = jump ? filter_of(text, jump, function_id) : 0;
+	int64_t distance = (int64_t)(filter - (word.at + ADA_JUMP_BYTES));
+	int32_t field = (int32_t)distance;
+
+	if (!filter || distance != field)
+		return ADA_FIXED_OBJECTS;
+	if (!is_in_one_page(word.at, word.bytes))
+		return ADA_FIXED_PAGES;
+	if (!is_hook_of(text, jump, function_id) || !get(text, word.at, word.in, word.bytes))
+		return ADA_FIXED_UNKNOWN;
+	word.out[0] = ADA_JUMP_OPCODE;
+	memcpy(word.out + 1, &field, sizeof field);
+	words->filters = true;
+	return ada_array_push(&words->items, word) ? ADA_FIXED_UNKNOWN : find_calls(words, text, module, number, function_id);
+}
+
 enum ada_fixed ada_words_find(struct ada_words *words, const struct ada_text *text, uint64_t function_id)
 {
 	uint32_t id = ADA_FUNCTION_MODULE(function_id), symbol = ADA_FUNCTION_SYMBOL(function_id);
@@ -277,10 +323,12 @@ enum ada_fixed ada_words_find(struct ada_words *words, const struct ada_text *te
 	enum ada_fixed fixed;
 
 	words->items.count = 0;
-	words->patch = false;
+	words->patch = words->filters = false;
 	if (!module || !module->plan || symbol >= ada_plan_header(module->plan)->function_count)
 		return ADA_FIXED_UNKNOWN;
 	function = &ada_plan_functions(module->plan)[symbol];
+	if (function->flags & ADA_FUNCTION_MUTEX && function->hook < ada_plan_header(module->plan)->hook_count)
+		return find_filter(words, text, module, function->hook, function_id);
 	if (function->flags & ADA_FUNCTION_OBJECTS)
 		return ADA_FIXED_OBJECTS;
 	if (function->flags & ADA_FUNCTION_INTERCEPT)

@@ -1,5 +1,6 @@
 /* The words of a process's memory by which a function is hooked: the bytes of its patch, the distances of calls that lead to near stubs,
- * GOT slots. Each in two forms: with the hook in, and as the file has it, when the function is called with nothing in between. Every word
+ * GOT slots. Each in two forms: with the hook in, and as the file has it, when the function is called with nothing in between; the patch of a mutex's
+ * function leads to its filter then (abi/trampoline.h). Every word
  * is right in either form, whatever the others are: so nothing breaks where only some are changed. Main thread. */
 #ifndef ADA_RECORDER_WORDS_H
 #define ADA_RECORDER_WORDS_H
@@ -19,6 +20,7 @@ static inline bool ada_word_is_code(const struct ada_word *word)
 
 struct ada_words {
 	ADA_ARRAY(struct ada_word) items;
+	bool filters;	 /* out is a filter: calls of a mutex's function that have nobody to wait for pass, the others are recorded */
 	bool patch;	 /* the first one is the patch: threads may stand between its original instructions, ... */
 	uint32_t copied; /* ... which are so many bytes, its own or more: what a loop that leads back into them takes, too */
 };
@@ -59,6 +61,7 @@ struct ada_text {
 	struct ada_text_pages *pages; /* NULL: no memory for it, all is read anew */
 	ADA_ARRAY(struct ada_text_module) modules;
 	ADA_ARRAY(struct ada_text_slot) slots; /* that lead to trampolines, by function */
+	ADA_ARRAY(uint64_t) mutexes;	       /* functions that may have a filter */
 };
 
 /* 0 or -errno; -EAGAIN: the process isn't this image yet, or not any more. Needs the segment mapped. */

@@ -32,6 +32,7 @@ struct ada_trace_options {
 	struct ada_strings kept;	       /* --keep: patterns of functions whose hooks stay */
 	bool budget_forget;		       /* --budget-forget: what other runs have learnt doesn't count */
 	bool flip;			       /* --debug-flip */
+	bool filter;			       /* --debug-filter */
 	bool follow, libcalls, quiet;
 	bool sched;   /* --sched: the scheduling lane, where the kernel allows it */
 	bool no_wait; /* the recording ends with the program; processes that it started go on unrecorded */
@@ -61,6 +62,12 @@ struct ada_trace_options {
 	bool unbound;							       /* --debug-unbound */
 	int mark_signal; /* --mark-signal: marks when `ada trace` itself gets it; 0: none */
 };
+/* Whether hooks may go out and come back. */
+static inline bool ada_options_flip(const struct ada_trace_options *options)
+{
+	return options->budget > 0 || options->flip || options->filter;
+}
+
 #define ADA_DETAIL_BUFFER_DEFAULT (64ull << 20)
 #define ADA_STACK_BYTES_DEFAULT 128
 #define ADA_ROLL_EVENTS_DEFAULT 1000

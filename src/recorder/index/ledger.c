@@ -47,7 +47,7 @@ static void count_batch(struct ada_ledger *ledger, const struct ada_event *event
 	uint64_t last = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (events[i].event_kind == ADA_EVENT_OBJECT) {
+		if (events[i].event_kind == ADA_EVENT_OBJECT || events[i].event_kind == ADA_EVENT_HOLDER) {
 			ledger->objects += weight;
 			if (function)
 				function->objects += weight;

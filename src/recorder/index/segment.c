@@ -228,6 +228,7 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	layout.poison = options->poison;
 	layout.unbound = options->unbound;
 	layout.price_wanted = options->price_wanted;
+	layout.filters_wanted = options->filters_wanted;
 	layout.pid = options->pid;
 	layout.provider = options->provider;
 	layout.ready = (struct ada_ready_part){ .number = options->ready, .children = options->children };

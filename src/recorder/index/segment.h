@@ -69,6 +69,7 @@ struct ada_segment_options {
 	bool poison;	       /* --debug-poison */
 	bool unbound;	       /* --debug-unbound */
 	bool price_wanted;     /* the agent measures what an event costs */
+	bool filters_wanted;   /* the budget may have calls of mutexes filtered */
 	bool named;	       /* in `shared`, by its provider's number or, where it is to lie ready, by that number: */
 	uint32_t ready;	       /* 0: it is a process's from the beginning */
 	bool children;	       /* children of its process may take what lies ready */

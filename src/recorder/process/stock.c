@@ -64,6 +64,7 @@ struct ada_segment_options ada_stock_options(const struct ada_recorder *recorder
 					     .poison = options->poison,
 					     .unbound = options->unbound,
 					     .price_wanted = !__atomic_load_n(&recorder->price_event, __ATOMIC_ACQUIRE),
+					     .filters_wanted = ada_options_flip(options),
 					     /* Where all detail is kept, the recorder pins it before a process begins. */
 					     .children = !options->detail || options->detail_mode == ADA_DETAIL_CIRCULAR };
 }

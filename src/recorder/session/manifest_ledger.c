@@ -50,6 +50,7 @@ json_object *ada_manifest_muted(const struct ada_provider *provider)
 		json_object *object = json_object_new_object();
 
 		ada_json_count(object, "functionId", mute->function_id);
+		json_object_object_add(object, "filtered", json_object_new_boolean(mute->filtered));
 		ada_json_count(object, "fromNs", mute->from_ns);
 		json_object_object_add(object, "toNs", mute->to_ns ? json_object_new_uint64(mute->to_ns) : NULL);
 		json_object_object_add(object, "callsPerSecond", json_object_new_double(mute->calls_a_second));

@@ -62,6 +62,7 @@ struct ada_stops {
 /* A stretch of time in which a function's hook was out (--budget). */
 struct ada_mute {
 	uint64_t function_id;
+	bool filtered;		 /* calls of a mutex's function that had nobody to wait for; else all of its calls */
 	uint64_t from_ns, to_ns; /* boot time; to 0: it still is */
 	double calls_a_second;	 /* that it had made until then */
 };

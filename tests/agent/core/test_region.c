@@ -1,8 +1,10 @@
 /* Regions of trampolines: how bodies of any length lie in them, and that unwinders are told of each of their bytes. What they
  * are told is right is for tests/programs/signals/step_backtrace.c. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "abi/plan.h"
 #include "agent/core/state.h"
 #include "agent/hook/parts.h"
 #include "../../test.h"
@@ -79,6 +81,65 @@ static void hooks_of_imports_are_known_by_their_trampolines(void **state)
 	assert_null(ada_region_target(ada_region_body(got), &id));
 	assert_null(ada_region_target(got + ADA_BLOCK_BYTES, &id));
 	assert_null(ada_region_target((uint64_t)malloc, &id));
+}
+
+static uint32_t passed; /* calls that the filter led on to the body */
+
+static __attribute__((noinline)) void be_called(const uint32_t *mutex)
+{
+	passed += mutex != NULL;
+}
+
+/* Leads to the body what has nobody to wait for, else to the twin; its instructions are the function's beginning, for unwinders. */
+static void filters_tell_who_waits(void **state)
+{
+	const uint64_t near = (uint64_t)&unwinders_find_regions;
+	const uint8_t jump[] = { 0xff, 0x25, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }; /* jmp *0(%rip), and where to */
+	uint8_t body_code[sizeof jump];
+	const struct ada_plan_origin origins[] = { { 0, 0, 0, 0 }, { .body = ADA_ORIGIN_END } };
+	struct ada_hook_spec spec = { .function_id = 0x500000007,
+				      .body = body_code,
+				      .body_bytes = sizeof body_code,
+				      .original = near,
+				      .origins = (const uint8_t *)origins,
+				      .number = 9 };
+	const uint64_t target = (uint64_t)be_called;
+	struct ada_region *region;
+	uint64_t entry, twin, filter, id;
+	uint8_t *body;
+
+	memcpy(body_code, jump, sizeof jump);
+	memcpy(body_code + 6, &target, sizeof target);
+	assert_int_equal(ada_region_reserve(&region, near, near, 2 * ada_region_cells(sizeof jump, false) + 2), 0);
+	for (int unlocks = 0; unlocks < 2; unlocks++) {
+		assert_int_equal(ada_region_hook(region, &spec, &entry, &body), 0);
+		assert_int_equal(ada_region_hook(region, &spec, &twin, &body), 0);
+		assert_int_equal(ada_filter_build(region, entry, twin, unlocks ? ADA_FUNCTION_UNLOCK : ADA_FUNCTION_LOCK, &filter), 0);
+		assert_int_equal(((struct ada_hook *)(twin + ADA_BLOCK_BYTES))->tells_holder, !unlocks);
+		assert_memory_equal((void *)filter, unlocks ? "\x83\x3f\x01" : "\x83\x3f\x00", 3);
+		memcpy((void *)twin, "\xc3", 1); /* ret: that it came here is all that counts */
+		ada_filter_offer(entry, filter);
+		assert_null(ada_region_target(entry, &id));
+		assert_int_equal(ada_region_seal(region), 0);
+		for (uint32_t word = 0; word < 3; word++) {
+			passed = 0;
+			((void (*)(const uint32_t *))filter)(&word);
+			assert_int_equal(passed, word == (uint32_t)unlocks);
+		}
+		for (uint64_t at = filter; at < filter + ADA_FILTER_BYTES; at++)
+			assert_true(ada_region_holds(at));
+		assert_int_equal(ada_region_original(filter), near);
+		assert_int_equal(ada_region_original(filter + 3), near);
+		assert_int_equal(ada_region_original(filter + 9), near);
+		assert_int_equal(ada_region_reserve(&region, near, near, 2 * ada_region_cells(sizeof jump, false) + 2), 0);
+	}
+}
+
+static void filters_know_glibc(void **state)
+{
+	assert_true(ada_filter_holds((uint64_t)pthread_mutex_lock, (uint64_t)pthread_mutex_trylock, (uint64_t)pthread_mutex_unlock));
+	assert_false(
+		ada_filter_holds((uint64_t)pthread_rwlock_wrlock, (uint64_t)pthread_rwlock_trywrlock, (uint64_t)pthread_rwlock_unlock));
 }
 
 /* A near stub has its function's hook but for the cache word, goes to the function's body, and is code that unwinders find. */
@@ -211,6 +272,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(unwinders_find_regions),
 					    cmocka_unit_test(hooks_of_imports_are_known_by_their_trampolines),
+					    cmocka_unit_test(filters_tell_who_waits),
+					    cmocka_unit_test(filters_know_glibc),
 					    cmocka_unit_test(near_stubs_lead_to_their_function),
 					    cmocka_unit_test(small_modules_share_a_region),
 					    cmocka_unit_test(a_shared_region_is_within_reach) };
