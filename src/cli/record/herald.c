@@ -261,7 +261,7 @@ static void __attribute__((noreturn)) herald_run(const char *command, int record
 	}
 	news_tell(&herald); /* it may have ended while a command ran */
 	if (herald.failures > 1)
-		fprintf(stderr, "ada: --on-window: %u windows failed alike\n", herald.failures - 1);
+		fprintf(stderr, "ada: --on-window: %u more failed alike\n", herald.failures - 1);
 	_exit(0);
 }
 

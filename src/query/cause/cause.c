@@ -278,9 +278,10 @@ static uint64_t events_until_it_ran(const struct ada_thread *thread, const struc
 }
 
 /* Who had the CPU instead, where that is a thread of the process, and where it was then. */
-static int blame_preemptor(struct ada_cause_link *link, uint32_t tid)
+static int blame_preemptor(struct ada_cause_link *link, const struct ada_spending *spending)
 {
 	const struct ada_process *process = link->thread->process;
+	uint32_t tid = spending->preemptor;
 
 	for (size_t i = 0; i < process->thread_count && tid; i++) {
 		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
@@ -289,7 +290,8 @@ static int blame_preemptor(struct ada_cause_link *link, uint32_t tid)
 		if (!behind)
 			continue;
 		link->culprit = thread;
-		link->holders = 1;
+		link->holders = spending->rivals;
+		link->had_ns = spending->preemptor_ns;
 		link->culprit_start_ns = link->wait_start_ns;
 		link->culprit_end_ns = link->wait_end_ns;
 		link->culprit_first = link->culprit_last = behind - 1;
@@ -331,7 +333,7 @@ static int fill_link(struct ada_cause_reader *reader, struct ada_cause_link *lin
 	link->gave_up = !link->wait_open && ada_cause_gave_up(link->thread, link->wait_position, most->does);
 	if (!result && link->kind != ADA_CAUSE_PREEMPTED)
 		result = find_culprit(reader, link, spending);
-	return !result && link->kind == ADA_CAUSE_PREEMPTED ? blame_preemptor(link, spending->preemptor) : result;
+	return !result && link->kind == ADA_CAUSE_PREEMPTED ? blame_preemptor(link, spending) : result;
 }
 
 /* The time in which the culprit kept the link's thread waiting. */

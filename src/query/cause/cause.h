@@ -63,12 +63,13 @@ struct ada_cause_link {
 	bool culprit_open;			   /* still held where the recording ends */
 	bool culprit_longer;			   /* held from `culprit_start_ns` on at least: nobody read further back */
 	struct ada_stack culprit_path;		   /* the calls open when it took the object, or ended the wait */
-	uint64_t holders;			   /* threads that held the object meanwhile, one after another or together */
-	bool came_before;			   /* the culprit's signal came before the wait began: a lost wake-up */
-	bool once;				   /* the object is one of pthread_once: who holds it runs the initialiser */
-	bool woken;				   /* of a futex: the culprit woke the thread; who held it, if anybody, is not recorded */
-	bool gave_up;				   /* the wait ended by its time limit */
-	const struct ada_process *child;	   /* of ADA_CAUSE_CHILD: the process that ended meanwhile; NULL: not recorded */
+	uint64_t holders;		 /* threads that held the object, or had the CPU, meanwhile, one after another or together */
+	uint64_t had_ns;		 /* of a preemption: for how long the culprit had the CPU */
+	bool came_before;		 /* the culprit's signal came before the wait began: a lost wake-up */
+	bool once;			 /* the object is one of pthread_once: who holds it runs the initialiser */
+	bool woken;			 /* of a futex: the culprit woke the thread; who held it, if anybody, is not recorded */
+	bool gave_up;			 /* the wait ended by its time limit */
+	const struct ada_process *child; /* of ADA_CAUSE_CHILD: the process that ended meanwhile; NULL: not recorded */
 };
 
 struct ada_cause {

@@ -176,7 +176,9 @@ struct ada_spending {
 	uint64_t allocating_ns;	      /* in all functions of the allocator */
 	uint64_t allocating_off_ns;   /* of it off the CPU, and not ready to run */
 	uint64_t allocating_ready_ns; /* there, ready to run and without a CPU */
-	uint32_t preemptor;	      /* the tid that had the CPU for most of the time in which the thread was preempted; 0: not known */
+	uint32_t preemptor;	      /* the tid that had the CPU for longest while the thread was preempted; 0: not known */
+	uint64_t preemptor_ns;	      /* for how long */
+	uint64_t rivals;	      /* how many threads of the session had it then */
 };
 /* What is proven of a stretch of a thread's time by samples (sampled.c). */
 struct ada_sampled {

@@ -2,7 +2,8 @@
 #include "query/cause/internal.h"
 #include "query/session/sched.h"
 
-#define FAULT_NS 2500 /* a page fault takes from 500 ns to 2 us; a thread that ran for longer between two did something else */
+#define FAULT_NS                                                                                                                           \
+	4000 /* a page fault takes from 500 ns to 3 us, with its page's zeroes, most in a guest; who ran longer did something else */
 
 /* Ready to run, and without a CPU, for most of that time: by a limit of its group, else by others that nobody names. */
 static bool settle_ready(const struct ada_sampled *sampled, struct ada_spent *most, uint64_t all_ns)

@@ -35,6 +35,7 @@ struct adding {
 	size_t spell;			      /* of it: the first that isn't told whole */
 	uint64_t switched_ns;		      /* up to which they are told */
 	ADA_ARRAY(struct preemptor) preemptors;
+	uint64_t rivals_ns; /* of the piece of a spell that is being told: what threads of the session had */
 	uint64_t from_ns, to_ns;
 	bool done; /* the call has ended */
 	int result;
@@ -193,8 +194,27 @@ static void add_preemptor(struct adding *adding, uint32_t tid, uint64_t ns)
 	found->ns += ns;
 }
 
-/* The thread of the session that had the CPU for most of the time, where such threads had it for half of the time at least. */
-static uint32_t find_preemptor(const struct adding *adding)
+/* Of those of the session each has what it had, and the rest, of nobody in particular, counts under 0. */
+static void add_rival(void *context, uint32_t tid, uint64_t ns)
+{
+	struct adding *adding = context;
+
+	adding->rivals_ns += ns;
+	add_preemptor(adding, tid, ns);
+}
+
+static void add_rivals(struct adding *adding, const struct ada_off_cpu *spell, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct ada_thread *thread = adding->spending->thread;
+
+	adding->rivals_ns = 0;
+	ada_sched_rivals(thread->process->session, spell, thread->tid, from_ns, to_ns, add_rival, adding);
+	if (to_ns - from_ns > adding->rivals_ns)
+		add_preemptor(adding, 0, to_ns - from_ns - adding->rivals_ns);
+}
+
+/* The thread of the session that had the CPU for longest, where such threads had it for half of the time at least. */
+static void find_preemptor(const struct adding *adding, struct ada_spending *spending)
 {
 	uint64_t known_ns = 0, other_ns = 0;
 	const struct preemptor *most = NULL;
@@ -203,10 +223,14 @@ static uint32_t find_preemptor(const struct adding *adding)
 		const struct preemptor *one = &adding->preemptors.items[i];
 
 		*(one->tid ? &known_ns : &other_ns) += one->ns;
+		spending->rivals += one->tid != 0;
 		if (one->tid && (!most || one->ns > most->ns))
 			most = one;
 	}
-	return most && known_ns >= other_ns ? most->tid : 0;
+	if (!most || known_ns < other_ns)
+		return;
+	spending->preemptor = most->tid;
+	spending->preemptor_ns = most->ns;
 }
 
 /* The innermost open call has that much less for itself. A wait that is known by its function is a wait, on the CPU and off it. */
@@ -223,7 +247,7 @@ static void add_off(struct adding *adding, const struct ada_off_cpu *spell, uint
 		adding->spending->allocating_off_ns += to_ns - from_ns;
 	if (like.does == ADA_DOES_ALLOCATE && spell->preempted && from_ns < to_ns) {
 		adding->spending->allocating_ready_ns += to_ns - from_ns;
-		add_preemptor(adding, spell->other_tid, to_ns - from_ns);
+		add_rivals(adding, spell, from_ns, to_ns);
 	}
 	if (ada_does_wait(like.does) != ADA_CAUSE_UNKNOWN || from_ns >= to_ns)
 		return;
@@ -231,7 +255,7 @@ static void add_off(struct adding *adding, const struct ada_off_cpu *spell, uint
 	add_part(adding, &like, &piece, to_ns - from_ns);
 	top->user = (void *)((uintptr_t)top->user + (to_ns - from_ns));
 	if (spell->preempted)
-		add_preemptor(adding, spell->other_tid, to_ns - from_ns);
+		add_rivals(adding, spell, from_ns, to_ns);
 }
 
 /* Tells the spells, and parts of them, up to that time: no event lies in them, so the calls open now are those open then. */
@@ -368,7 +392,7 @@ static void find_most(struct adding *adding)
 		adding->spending->most = *ran;
 	else if (wait)
 		adding->spending->most = *wait;
-	adding->spending->preemptor = find_preemptor(adding);
+	find_preemptor(adding, adding->spending);
 	ada_cause_settle(adding->reader, adding->spending, last_ns, adding->sched, &adding->spending->most);
 	most_ns = adding->spending->most.ns;
 	/* An agent's number may say anything. */

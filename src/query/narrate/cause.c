@@ -5,6 +5,8 @@
 #include "base/units.h"
 #include "query/narrate/parts.h"
 
+#define FAULTED_NS 10000 /* of what ran so long a page fault, these are told: they may be a part of it */
+
 static void put_path(struct ada_story *story, FILE *stream, const struct ada_process *process, const struct ada_stack *path)
 {
 	char *text = ada_cause_path_text(process, path, story->options.full_names);
@@ -85,6 +87,67 @@ static void put_holder(FILE *stream, const struct ada_cause_link *link)
 		fprintf(stream, " that thread %u %s %s%s", link->culprit->number, held, link->culprit_longer ? "at least " : "", text);
 }
 
+static bool is_join(struct ada_story *story, const struct ada_cause_link *link)
+{
+	const struct ada_name *name = ada_name_list_get(&story->names, link->thread->process, link->wait_function_id);
+
+	return name && strstr(name->mangled, "join");
+}
+
+/* The condition, or the end of a thread. */
+static void put_awaited(struct ada_story *story, FILE *stream, const struct ada_cause_link *link)
+{
+	bool joins = is_join(story, link);
+
+	if (joins && link->culprit)
+		fprintf(stream, "the end of thread %u", link->culprit->number);
+	else if (joins)
+		fputs("the end of a thread", stream);
+	else if (link->has_object)
+		put_object(story, stream, link);
+	else
+		fputs("a condition", stream);
+}
+
+/* What the holder waited for meanwhile, and so on to the last link, of which the thread's whereabouts are told. */
+static void put_chain(struct ada_story *story, FILE *stream, const struct ada_cause *cause)
+{
+	for (size_t i = 1; i < cause->links.count; i++) {
+		const struct ada_cause_link *next = &cause->links.items[i];
+
+		if (!next->culprit || (next->kind == ADA_CAUSE_LOCK && i + 1 == cause->links.count))
+			return;
+		if (next->kind != ADA_CAUSE_LOCK && next->kind != ADA_CAUSE_CONDITION)
+			return;
+		fputs(" while it waited for ", stream);
+		if (next->kind == ADA_CAUSE_LOCK) {
+			put_object(story, stream, next);
+			put_holder(stream, next);
+		} else {
+			put_awaited(story, stream, next);
+			if (is_join(story, next))
+				fputs(", then", stream);
+			else
+				fprintf(stream, ", which thread %u %s", next->culprit->number,
+					next->came_before ? "had signalled before" : "ended");
+		}
+	}
+}
+
+/* Whoever holds a lock and gets no processor can't give it back: priority inversion. */
+static void put_holders_processor(struct ada_story *story, FILE *stream, const struct ada_cause_link *last)
+{
+	char text[ADA_UNITS_TEXT];
+
+	if (last->kind != ADA_CAUSE_PREEMPTED)
+		return;
+	fprintf(stream, ", %s of that without a processor", ada_format_duration(last->spent_ns, text));
+	if (!last->culprit)
+		return;
+	fprintf(stream, ", which thread %u had in ", last->culprit->number);
+	put_path(story, stream, last->culprit->process, &last->culprit_path);
+}
+
 static void put_lock(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open)
 {
 	const struct ada_cause_link *link = &cause->links.items[0];
@@ -102,16 +165,9 @@ static void put_lock(struct ada_story *story, FILE *stream, const struct ada_cau
 		return;
 	}
 	put_holder(stream, link);
-	for (size_t i = 1; i < cause->links.count; i++) {
-		const struct ada_cause_link *next = &cause->links.items[i];
-
-		if (next->kind != ADA_CAUSE_LOCK || !next->culprit || i + 1 == cause->links.count)
-			break;
-		fprintf(stream, " while it waited for ");
-		put_object(story, stream, next);
-		put_holder(stream, next);
-	}
+	put_chain(story, stream, cause);
 	put_whereabouts(story, stream, cause);
+	put_holders_processor(story, stream, &cause->links.items[cause->links.count - 1]);
 	if (link->gave_up)
 		fputs("; it gave up at its time limit", stream);
 }
@@ -136,19 +192,11 @@ static void put_deadlock(struct ada_story *story, FILE *stream, const struct ada
 static void put_condition(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open)
 {
 	const struct ada_cause_link *link = &cause->links.items[0];
-	const struct ada_name *name = ada_name_list_get(&story->names, link->thread->process, link->wait_function_id);
-	bool joins = name && strstr(name->mangled, "join");
+	bool joins = is_join(story, link);
 	char text[ADA_UNITS_TEXT];
 
 	fprintf(stream, "%s for ", open ? "waits" : "waited");
-	if (joins && link->culprit)
-		fprintf(stream, "the end of thread %u", link->culprit->number);
-	else if (joins)
-		fputs("the end of a thread", stream);
-	else if (link->has_object)
-		put_object(story, stream, link);
-	else
-		fputs("a condition", stream);
+	put_awaited(story, stream, link);
 	if (link->came_before) {
 		fprintf(stream, ", which nobody signalled since; thread %u had signalled it %s before the wait began",
 			link->culprit->number, ada_format_duration(link->wait_start_ns - link->culprit_end_ns, text));
@@ -165,19 +213,24 @@ static void put_condition(struct ada_story *story, FILE *stream, const struct ad
 	}
 }
 
-static void put_preempted(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open)
+static void put_preempted(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open, bool several)
 {
 	const struct ada_cause_link *link = &cause->links.items[0];
 	char name[ADA_WORDS_NAME], text[ADA_UNITS_TEXT];
 
-	fprintf(stream, "%s ready to run in %s for %s, %" PRIu64 " time%s, and had no processor", open ? "has been" : "was",
+	fprintf(stream, "%s ready to run in %s for %s, %" PRIu64 " time%s, and had no processor",
+		open	? "has been" :
+		several ? "were" :
+			  "was",
 		ada_words_function(story, link->thread->process, link->wait_function_id, name), ada_format_duration(link->spent_ns, text),
 		link->spells, ada_words_s(link->spells));
 	if (!link->culprit) {
 		fputs("; who had it is no thread of this process", stream);
 		return;
 	}
-	fprintf(stream, ", which thread %u had for most of that", link->culprit->number);
+	fprintf(stream, ", which thread %u had for %s of that", link->culprit->number, ada_format_duration(link->had_ns, text));
+	if (link->holders > 1)
+		fprintf(stream, ", longest of %" PRIu64 " threads,", link->holders);
 	put_whereabouts(story, stream, cause);
 }
 
@@ -214,7 +267,7 @@ static void put_own(struct ada_story *story, FILE *stream, const struct ada_caus
 		fputs(" on ", stream);
 		put_object(story, stream, link);
 	}
-	if (kind == ADA_CAUSE_FAULT)
+	if (kind == ADA_CAUSE_FAULT || (kind == ADA_CAUSE_CPU && link->faults * FAULTED_NS >= link->spent_ns))
 		fprintf(stream, " with %" PRIu64 " page faults%s", link->faults, link->off_cpu ? " that read from a disk" : "");
 	if (link->spells > 1 && !link->off_cpu && kind != ADA_CAUSE_RECORDER)
 		fprintf(stream, " (%" PRIu64 " calls)", link->spells);
@@ -251,6 +304,14 @@ static void put_span(struct ada_story *story, FILE *stream, const struct ada_hea
 	fprintf(stream, ": thread %u ", link->thread->number);
 }
 
+/* Whether more than one call is the sentence's subject. */
+static bool is_plural(const struct ada_headline *headline)
+{
+	uint64_t calls = headline->marked > headline->asked ? headline->marked : headline->calls;
+
+	return calls > 1 && !headline->cause.links.items[0].open;
+}
+
 /* "4 calls of Handler::process took up to 55 ms, usually 5 us: they ", "40 calls ...: 15 of the 16 longest " */
 static void put_calls(struct ada_story *story, FILE *stream, const struct ada_headline *headline)
 {
@@ -274,7 +335,7 @@ static void put_calls(struct ada_story *story, FILE *stream, const struct ada_he
 	if (some && !link->open)
 		fprintf(stream, ": %" PRIu64 " of the %" PRIu64 " longest ", headline->calls, headline->asked);
 	else
-		fprintf(stream, ": %s ", calls > 1 && !link->open ? "they" : "it");
+		fprintf(stream, ": %s ", is_plural(headline) ? "they" : "it");
 }
 
 static void tell_unfound(struct ada_story *story, const struct ada_headline *headline)
@@ -327,7 +388,9 @@ void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *read
 	switch (ada_cause_kind_of(cause)) {
 	case ADA_CAUSE_DEADLOCK: put_deadlock(story, telling.stream, cause); break;
 	case ADA_CAUSE_LOCK: put_lock(story, telling.stream, cause, link->wait_open); break;
-	case ADA_CAUSE_PREEMPTED: put_preempted(story, telling.stream, cause, link->wait_open); break;
+	case ADA_CAUSE_PREEMPTED:
+		put_preempted(story, telling.stream, cause, link->wait_open, !headline->is_span && is_plural(headline));
+		break;
 	case ADA_CAUSE_CONDITION: put_condition(story, telling.stream, cause, link->wait_open); break;
 	default: put_own(story, telling.stream, cause, link->wait_open); break;
 	}
@@ -362,7 +425,8 @@ static void tell_spent(struct ada_story *story, const struct ada_cause_link *lin
 	if (first)
 		fprintf(telling.stream, "On thread %u it began", link->thread->number);
 	else
-		fprintf(telling.stream, "Meanwhile thread %u spent", link->thread->number);
+		fprintf(telling.stream, "Meanwhile thread %u %s", link->thread->number,
+			link->kind == ADA_CAUSE_PREEMPTED ? "had no processor, though ready to run, for" : "spent");
 	ada_format_duration(link->spent_ns, spent);
 	ada_format_duration(link->end_ns - link->start_ns, all);
 	if (first)
@@ -384,7 +448,7 @@ static void tell_spent(struct ada_story *story, const struct ada_cause_link *lin
 
 static void tell_culprit(struct ada_story *story, const struct ada_cause_link *link)
 {
-	char from[ADA_WORDS], to[ADA_WORDS];
+	char from[ADA_WORDS], to[ADA_WORDS], had[ADA_UNITS_TEXT];
 	struct ada_telling telling;
 
 	if (!ada_telling_open(story, &telling))
@@ -409,13 +473,15 @@ static void tell_culprit(struct ada_story *story, const struct ada_cause_link *l
 		else
 			fprintf(telling.stream, " and gave it back at %s", to);
 	} else if (link->kind == ADA_CAUSE_PREEMPTED) {
-		fprintf(telling.stream, "got the processor at %s, of the longest such time, until %s", from, to);
+		fprintf(telling.stream,
+			"had the processor for %s of the time in which thread %u had none, the longest such time from %s to %s",
+			ada_format_duration(link->had_ns, had), link->thread->number, from, to);
 	} else {
-		fprintf(telling.stream, "%s at %s", link->came_before ? "signalled before, " : "ended the wait", to);
+		fprintf(telling.stream, "%s at %s", link->came_before ? "signalled before," : "ended the wait", to);
 	}
 	fputs(", in ", telling.stream);
 	put_path(story, telling.stream, link->culprit->process, &link->culprit_path);
-	if (link->holders > 1)
+	if (link->holders > 1 && link->kind != ADA_CAUSE_PREEMPTED)
 		fprintf(telling.stream, "; %" PRIu64 " threads held it during the wait, this one longest", link->holders);
 	fputs(".", telling.stream);
 	ada_telling_say(story, "cause", &telling);

@@ -231,6 +231,41 @@ size_t ada_sched_spell(const struct ada_sched_thread *sched, uint64_t ns)
 	return ada_first_not(i, 0, sched->spells.count, sched->spells.items[i].to_ns <= ns);
 }
 
+/* Number of the record with which the spell began; that of all of them: it isn't there. */
+static uint64_t first_record(const struct atf_sched_list *list, const struct ada_off_cpu *spell, uint32_t tid)
+{
+	uint64_t count = atf_sched_list_count(list), i;
+
+	i = ada_first_not(k, 0, count, atf_sched_list_at(list, k)->timestamp_ns < spell->from_ns);
+	while (i < count && atf_sched_list_at(list, i)->timestamp_ns == spell->from_ns &&
+	       (atf_sched_list_at(list, i)->thread_id != tid || atf_sched_list_at(list, i)->kind != ATF_SCHED_PREEMPTED))
+		i++;
+	return i < count && atf_sched_list_at(list, i)->timestamp_ns == spell->from_ns ? i : count;
+}
+
+void ada_sched_rivals(const struct ada_session *session, const struct ada_off_cpu *spell, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
+		      void (*had)(void *context, uint32_t tid, uint64_t ns), void *context)
+{
+	const struct atf_sched_list *list = ada_sched_records(session);
+	uint64_t count = atf_sched_list_count(list), since_ns = 0;
+	uint32_t on = 0;
+
+	for (uint64_t first = first_record(list, spell, tid), i = first; i < count; i++) {
+		const AtfSchedEvent *event = atf_sched_list_at(list, i);
+		uint64_t ns = event->timestamp_ns < to_ns ? event->timestamp_ns : to_ns;
+		bool switches = event->cpu == atf_sched_list_at(list, first)->cpu && event->kind <= ATF_SCHED_ON;
+
+		if (on && (switches || ns == to_ns) && ns > from_ns)
+			had(context, on, ns - (since_ns > from_ns ? since_ns : from_ns));
+		if (event->timestamp_ns >= to_ns)
+			return;
+		if (switches) {
+			on = event->kind == ATF_SCHED_ON ? event->thread_id : 0;
+			since_ns = event->timestamp_ns;
+		}
+	}
+}
+
 /* All time off the CPU up to `ns`. */
 static uint64_t off_until(const struct ada_sched_thread *sched, uint64_t ns)
 {

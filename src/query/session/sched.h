@@ -43,6 +43,11 @@ bool ada_sched_missing(const struct ada_session *session, int which, char *text,
 struct ada_sched_view;
 void ada_sched_view_close(struct ada_sched_view *view); /* NULL is fine */
 
+/* Who had the CPU that the thread `tid` was taken off at the spell's beginning, between the two times within the spell: tells each stretch of
+ * a thread of the session; what is left over others had, or nobody. */
+void ada_sched_rivals(const struct ada_session *session, const struct ada_off_cpu *spell, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
+		      void (*had)(void *context, uint32_t tid, uint64_t ns), void *context);
+
 /* How long the thread was off its CPU between the two times; false: not known. */
 bool ada_sched_off_ns(const struct ada_sched_thread *sched, uint64_t from_ns, uint64_t to_ns, uint64_t *off_ns);
 /* Number of the first spell that ends behind the time; spells.count: none does. */
