@@ -2,11 +2,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include "base/units.h"
+#include "cli/live/span.h"
 #include "query/session/clock_view.h"
 
-#define LOOK_CPU_NS 20000000
 #define BACK_EVENTS (1u << 20)
-#define SPAN_SHARE_MIN 100 /* of the span as wanted */
 
 /* Asked before the files are opened: what is over then has all its events in them. */
 static int ask(struct ada_watch *watch, struct ada_error *error)
@@ -54,19 +53,6 @@ static uint64_t span_of(const struct ada_watch *watch)
 	return watch->status && watch->live_span_ns && watch->live_span_ns < watch->span_ns ? watch->live_span_ns : watch->span_ns;
 }
 
-static void weigh(struct ada_watch *watch)
-{
-	uint64_t cost = watch->scene.stats_cpu_ns ?: 1, span = span_of(watch);
-	double wanted = (double)span * LOOK_CPU_NS / (double)cost;
-
-	/* Longer only step by step: a quiet moment says little of the next. */
-	if (wanted > 1.25 * (double)span)
-		wanted = 1.25 * (double)span;
-	if (wanted < (double)watch->span_ns / SPAN_SHARE_MIN)
-		wanted = (double)watch->span_ns / SPAN_SHARE_MIN;
-	watch->live_span_ns = (uint64_t)wanted;
-}
-
 static void keep_scene(struct ada_watch *watch, struct ada_session *session, const struct ada_scene *scene)
 {
 	ada_scene_close(&watch->scene);
@@ -76,7 +62,8 @@ static void keep_scene(struct ada_watch *watch, struct ada_session *session, con
 	watch->scene = *scene;
 	watch->settled = !watch->status && is_final(session);
 	watch->recorder_gone = !watch->status && !watch->settled;
-	weigh(watch);
+	watch->live_span_ns = ada_span_next(span_of(watch), watch->span_ns, watch->scene.stats_cpu_ns,
+					    watch->scene.stats.completeness.events);
 }
 
 int ada_watch_look(struct ada_watch *watch, uint64_t at_ns, struct ada_error *error)

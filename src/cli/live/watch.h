@@ -1,8 +1,7 @@
 /* A session that is looked at again and again while it is recorded, ends, or is recovered. Each look opens it anew while its files may
  * change, and keeps what was there where that fails.
  *
- * A look may take LOOK_CPU_NS of counting: where a program makes more events than can be counted in that, the span before the moment is
- * made shorter, down to a hundredth, and longer again where there are fewer. */
+ * While the session is recorded, a look counts no more of the span before the moment than span.h allows. */
 #ifndef ADA_CLI_LIVE_WATCH_H
 #define ADA_CLI_LIVE_WATCH_H
 #include <json-c/json.h>
