@@ -199,6 +199,35 @@ static void test_a_wait_for_a_condition_gives_its_mutex_back(void **state)
 	sql_close(sql);
 }
 
+/* Signalled after 10 ms, it goes on after 100: who had the mutex for 2 ms meanwhile didn't keep it from that; who had it for 80 did. */
+static void woken_late(void **state, uint64_t held_us, const char *expected)
+{
+	struct synth_thread *threads[2];
+
+	make_threads(*state, threads, 2);
+	call_on(threads[0], LOCK, 1, M, 0);
+	begin_on(threads[0], COND_WAIT, 1, C, M);
+	synth_pass(threads[0], 100000 * 1000ull);
+	synth_return(threads[0]);
+	synth_call(threads[1], OTHER);
+	synth_pass(threads[1], 10000 * 1000ull);
+	call_on(threads[1], LOCK, 2, M, 0);
+	call_on(threads[1], COND_SIGNAL, 2, C, 0);
+	synth_pass(threads[1], held_us * 1000);
+	call_on(threads[1], UNLOCK, 2, M, 0);
+	expect_cause(*state, "causes(0, 4)", expected);
+}
+
+static void test_woken_late_by_nobody_known(void **state)
+{
+	woken_late(state, 2000, "condition|pthread_cond_wait|0xc000|1|other|main > other > pthread_cond_signal\n");
+}
+
+static void test_woken_late_for_its_mutex(void **state)
+{
+	woken_late(state, 80000, "lock|pthread_cond_wait|0xe000|1|other|main > other > pthread_mutex_lock\n");
+}
+
 static void test_a_lost_wake_up(void **state)
 {
 	struct synth_thread *threads[2];
@@ -462,6 +491,8 @@ int main(void)
 		FIXTURE_TEST(test_a_chain),
 		FIXTURE_TEST(test_a_deadlock),
 		FIXTURE_TEST(test_a_wait_for_a_condition_gives_its_mutex_back),
+		FIXTURE_TEST(test_woken_late_by_nobody_known),
+		FIXTURE_TEST(test_woken_late_for_its_mutex),
 		FIXTURE_TEST(test_a_lost_wake_up),
 		FIXTURE_TEST(test_a_signal_that_was_heard),
 		FIXTURE_TEST(test_a_mark_on_a_hung_process),

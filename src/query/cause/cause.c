@@ -200,6 +200,7 @@ static void find_child(const struct ada_cause_reader *reader, struct ada_cause_l
 static int find_signal(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
 {
 	struct ada_question question = question_of(link);
+	struct ada_holds holds;
 	uint64_t mutex;
 	int result = find_waker(reader, link, &question, does);
 
@@ -207,12 +208,18 @@ static int find_signal(struct ada_cause_reader *reader, struct ada_cause_link *l
 	    link->wait_end_ns - link->culprit_end_ns <= link->culprit_end_ns - link->wait_start_ns ||
 	    !ada_cause_object(link->thread, link->wait_position, does, 1, &mutex))
 		return result;
+	question.object = mutex;
+	question.mutex = true;
+	question.from_ns = link->culprit_end_ns;
+	result = ada_cause_holds(reader, &question, &holds);
+	/* It may as well have waited for a CPU: whoever had the mutex for a moment didn't keep it from going on. */
+	if (result || !holds.longest.thread || (holds.threads == 1 && holds.longest.overlap_ns * 2 < question.to_ns - question.from_ns))
+		return result;
 	ada_stack_close(&link->culprit_path);
 	link->culprit_path = (struct ada_stack){};
 	link->kind = ADA_CAUSE_LOCK;
-	link->object = question.object = mutex;
-	question.mutex = true;
-	link->wait_start_ns = question.from_ns = link->culprit_end_ns;
+	link->object = mutex;
+	link->wait_start_ns = question.from_ns;
 	link->spent_ns = link->wait_end_ns - link->wait_start_ns;
 	return find_holder(reader, link, &question);
 }
