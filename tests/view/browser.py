@@ -1,5 +1,6 @@
 """A browser without a window, driven by WebDriver: Debian's chromium and chromium-driver, and nothing beside them."""
 import base64
+import contextlib
 import json
 import os
 import re
@@ -56,6 +57,15 @@ class Browser:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{method} {path} {body}: {error.read().decode()[:2000]}") from error
+
+    @contextlib.contextmanager
+    def beforehand(self, script):
+        """Pages that are opened meanwhile run this before their own scripts."""
+        name = self.call("POST", "/goog/cdp/execute", {"cmd": "Page.addScriptToEvaluateOnNewDocument", "params": {"source": script}})["identifier"]
+        try:
+            yield
+        finally:
+            self.call("POST", "/goog/cdp/execute", {"cmd": "Page.removeScriptToEvaluateOnNewDocument", "params": {"identifier": name}})
 
     def open(self, url):
         self.call("POST", "/url", {"url": "about:blank"})

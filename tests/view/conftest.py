@@ -88,6 +88,13 @@ def browser(tmp_path_factory):
 def opened_page(browser, url, place=""):
     """The page, painted. At the end it may have complained of nothing, and have asked its server alone."""
     browser.open(url + place)
+    with painted_page(browser, url) as page:
+        yield page
+
+
+@contextlib.contextmanager
+def painted_page(browser, url):
+    """As opened_page, of a page that has been opened."""
     browser.until("return document.body.dataset.ready && document.body.dataset.pictures")
     try:
         yield browser

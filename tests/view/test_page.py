@@ -2,7 +2,7 @@
 import contextlib
 
 import pytest
-from conftest import opened_page
+from conftest import opened_page, painted_page
 
 RANDOM = "random:11:3:30000"
 ENTER, HOME, TAB, UP, DOWN, LEFT, RIGHT = "\ue007", "\ue011", "\ue004", "\ue013", "\ue015", "\ue012", "\ue014"
@@ -76,6 +76,33 @@ def test_it_loads_and_paints(page, view):
     browser.until("return Number(document.body.dataset.frames) > 0")
     assert painted_share(browser) > 0.05
     print("first paint after", browser.run("return document.body.dataset.painted"), "ms")
+
+
+# No question is answered until the test says so.
+HELD = """
+{
+  const { fetch } = window, released = new Promise((resolve) => { window.release = resolve; });
+  window.fetch = async (...asked) => { await released; return fetch(...asked); };
+}
+"""
+
+
+def test_clicks_before_the_first_answer_leave_the_whole_session_in_view(browser, view):
+    with browser.beforehand(HELD):
+        browser.open(view(RANDOM).url)
+    browser.until("return document.readyState === 'complete'")
+    for button in ("#tab-report", "#in", "#whole", "#right"):
+        browser.click(button)
+    # The address is written 150 ms after a change: this timer runs behind that one.
+    browser.run("await new Promise((resolve) => { setTimeout(resolve, 200); })")
+    assert browser.run("return location.hash") == ""
+    browser.run("window.release()")
+    with painted_page(browser, view(RANDOM).url):
+        assert browser.until("return document.getElementById('report').dataset.of")
+        first, last = span(browser)
+        assert first < 0 and last > view(RANDOM).facts["end"]
+        assert browser.run("return (await import('./format.js')).time(-12345678, 1000)") == "-0.012346 s"
+        assert browser.run("return (await import('./format.js')).time(-1, 1e9)") == "+0 s"
 
 
 def test_it_zooms_and_moves_by_wheel_drag_buttons_and_keys(page):

@@ -15,7 +15,8 @@ export function count(number) {
 // A time on the ruler, as exact as its steps are.
 export function time(ns, step = 1) {
   const digits = Math.min(9, Math.max(0, 9 - Math.floor(Math.log10(Math.max(step, 1)))));
-  return `${ns < 0 ? "" : "+"}${(ns / 1e9).toFixed(digits)} s`;
+  const text = Math.abs(ns / 1e9).toFixed(digits);
+  return `${ns < 0 && Number(text) ? "-" : "+"}${text} s`;
 }
 
 const colours = new Map();

@@ -71,7 +71,7 @@ function sessionTake(session) {
   const before = state.session;
   pickedAgain(before, session);
   nameThreads(session.threads);
-  state.session = session;
+  change({ session });
   byId("reading").hidden = session.state === "ready";
   byId("progress").value = session.events ? session.read / session.events : 0;
   byId("read").textContent = session.state === "failed" ? session.error : `${count(session.read)} of ${count(session.events)} events`;

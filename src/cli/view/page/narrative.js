@@ -8,7 +8,8 @@ const CITED = 6;     // of a sentence
 const HEADLINES = 8; // that lead
 
 const panel = document.getElementById("narrative");
-let asked = null;
+const FAILED = "failed";
+let asked = null; // of what, and whether that was still being recorded
 
 function citation(evidence) {
   if (evidence.thread === undefined) return element("span", { className: "quiet" }, ` [${evidence.file}${evidence.field ? `: ${evidence.field}` : ""}]`);
@@ -44,13 +45,15 @@ const fill = latest(async (signal) => {
   panel.replaceChildren(...nodes);
   panel.dataset.of = of;
 }, (error) => {
-  asked = null;
+  asked = FAILED;
   panel.replaceChildren(element("p", { className: "wrong" }, error.message));
 });
 
+// Again where the recording has ended meanwhile. What failed is asked again by who comes back to it.
 listen((names) => {
-  if ((names.has("tab") || names.has("of")) && state.tab === "narrative" && asked !== state.of) {
-    asked = state.of;
-    fill();
-  }
+  if (state.tab !== "narrative" || !state.session) return;
+  const wanted = `${state.of} ${state.session.live ? "live" : "ended"}`, isBack = names.has("tab") || names.has("of");
+  if (asked === wanted || (asked === FAILED && !isBack)) return;
+  asked = wanted;
+  fill();
 });

@@ -29,7 +29,7 @@ export function listen(listener) {
   listeners.push(listener);
 }
 
-let addressTimer = 0;
+let addressTimer = 0, isAddressRead = false; // until then the address is who opened the page's, and no range is known
 
 function addressWrite() {
   if (!state.session) return; // nothing is shown yet: the address says what is to be
@@ -49,11 +49,13 @@ export function change(changes) {
   if (!names.size) return;
   for (const listener of listeners) listener(names);
   clearTimeout(addressTimer);
+  if (!isAddressRead) return;
   addressTimer = setTimeout(addressWrite, 150);
 }
 
 // Keeps a range in the session, and at least 100 ns long.
 export function show(from, to) {
+  if (!state.session) return;
   const end = Math.max(state.session.end, 100);
   const span = Math.min(Math.max(to - from, 100), end * 1.04);
   const start = Math.min(Math.max((from + to - span) / 2, -end * 0.02), end * 1.02 - span);
@@ -61,6 +63,7 @@ export function show(from, to) {
 }
 
 export function showAll() {
+  if (!state.session) return;
   const { from, to } = state.session.range ?? { from: 0, to: state.session.end }; // of a page in a file
   show(from - (to - from) * 0.01, to + (to - from) * 0.01);
 }
@@ -68,6 +71,7 @@ export function showAll() {
 export function addressRead() {
   const fields = new URLSearchParams(location.hash.slice(1));
   const number = (name) => (fields.has(name) && Number.isFinite(Number(fields.get(name))) ? Number(fields.get(name)) : null);
+  isAddressRead = true;
   const changes = { tab: fields.get("tab") ?? state.tab, find: fields.get("find") ?? "",
     of: state.session.windows[Number(fields.get("of") ?? "none")] ? fields.get("of") : "" };
   if (number("thread") !== null && number("seq") !== null) changes.picked = { thread: number("thread"), seq: number("seq") };
