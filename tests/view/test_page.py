@@ -308,6 +308,21 @@ def test_every_control_is_named_reachable_and_legible(page, theme):
     assert wanted <= reached, wanted - reached
 
 
+def test_keys_go_on_after_a_click_on_a_button_or_tab(page):
+    browser = page(RANDOM)
+    for clicked in ("#in", "#tab-report", "#left"):
+        browser.click(clicked)
+        browser.until("return document.activeElement.id === arguments[0]", clicked[1:])
+        first, second = changed(browser, lambda: browser.keys("w"))
+        assert second[1] - second[0] < first[1] - first[0]
+    browser.click("#tab-call")
+    before = span(browser)
+    for key, tab in ((RIGHT, "found"), (RIGHT, "flame"), (LEFT, "found"), (HOME, "call"), (LEFT, "narrative"), (RIGHT, "call")):
+        browser.keys(key)
+        assert browser.run("return [document.activeElement.id, document.getElementById(arguments[0]).hidden]", tab) == [f"tab-{tab}", False]
+    assert span(browser) == before
+
+
 def test_the_keys_are_told(page):
     browser = page("story")
     browser.keys("?")

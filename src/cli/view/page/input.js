@@ -116,8 +116,8 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || own || !state.session) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const letters = /^[wasdef[\]]$/.test(key) || key === "Home";
-  const action = ANYWHERE[key] ?? (event.target === canvas || (letters && !event.target.closest("button")) ? KEYS[key] : undefined);
-  if (!action) return;
+  const action = ANYWHERE[key] ?? (event.target === canvas || letters ? KEYS[key] : undefined);
+  if (!action || (event.target.closest?.("[role=tab]") && key === "Home")) return; // that is the first tab's
   event.preventDefault();
   action();
 }

@@ -42,6 +42,15 @@ function tabsShow() {
   byId("scope").hidden = state.tab === "call" || state.tab === "found" || Boolean(state.session?.range);
 }
 
+// Arrow keys, Home and End go from tab to tab.
+function tabsMove(event) {
+  const now = TABS.indexOf(state.tab), to = { ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: TABS.length - 1 }[event.key];
+  if (to === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+  event.preventDefault();
+  change({ tab: TABS.at(to % TABS.length) });
+  byId(`tab-${state.tab}`).focus();
+}
+
 function sessionTell(session) {
   const losses = byId("losses"), select = byId("windows"), of = byId("of");
   const chosen = [select.value, of.value];
@@ -114,6 +123,7 @@ function listenToControls() {
   });
   byId("of").addEventListener("change", (event) => change({ of: event.target.value }));
   for (const tab of TABS) byId(`tab-${tab}`).addEventListener("click", () => change({ tab }));
+  document.querySelector("[role=tablist]").addEventListener("keydown", tabsMove);
 }
 
 async function main() {
