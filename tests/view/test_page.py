@@ -323,6 +323,15 @@ def test_keys_go_on_after_a_click_on_a_button_or_tab(page):
     assert span(browser) == before
 
 
+def test_it_is_told_that_the_server_has_ended(page):
+    browser = page("plain")
+    browser.run("window.fetch = () => Promise.reject(new TypeError('Failed to fetch')); document.getElementById('canvas').focus()")
+    browser.keys("w")
+    browser.until("return document.getElementById('status').innerText === '`ada view` has ended; run it again.'")
+    browser.click("#tab-report")
+    browser.until("return document.getElementById('report').innerText === '`ada view` has ended; run it again.'")
+
+
 def test_the_keys_are_told(page):
     browser = page("story")
     browser.keys("?")

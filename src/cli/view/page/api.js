@@ -6,13 +6,23 @@ const BEING_READ = 202; // ask again: browsers take an error for a fault of the 
 
 export class Failure extends Error {}
 
+// The server has ended where nobody answers.
+async function get(path, signal) {
+  try {
+    return await fetch(path, { signal });
+  } catch (error) {
+    if (error instanceof TypeError) throw new Failure("`ada view` has ended; run it again.");
+    throw error;
+  }
+}
+
 async function fetchText(path, parameters, signal) {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null);
   const query = new URLSearchParams(given.map(([name, value]) => [name, typeof value === "number" ? String(Math.round(value)) : value]));
-  let response = await fetch(`${path}?${query}`, { signal });
+  let response = await get(`${path}?${query}`, signal);
   while (response.status === BEING_READ) {
     await new Promise((resolve) => { setTimeout(resolve, 200); });
-    response = await fetch(`${path}?${query}`, { signal });
+    response = await get(`${path}?${query}`, signal);
   }
   const text = await response.text();
   if (!response.ok) throw new Failure(text.trim());

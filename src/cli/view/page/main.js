@@ -151,5 +151,5 @@ async function main() {
 }
 
 main().catch((error) => {
-  byId("status").textContent = `The server does not answer: ${error.message}`;
+  byId("status").textContent = error.message;
 });

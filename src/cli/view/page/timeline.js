@@ -73,7 +73,7 @@ function shown() {
 }
 
 function failed(error) {
-  document.getElementById("status").textContent = `The timeline could not be asked for: ${error.message}`;
+  document.getElementById("status").textContent = error.message;
 }
 
 let stillness = 0;
