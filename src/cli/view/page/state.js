@@ -32,7 +32,6 @@ export function listen(listener) {
 let addressTimer = 0, isAddressRead = false; // until then the address is who opened the page's, and no range is known
 
 function addressWrite() {
-  if (!state.session) return; // nothing is shown yet: the address says what is to be
   const fields = new URLSearchParams({ from: Math.round(state.from), to: Math.round(state.to), tab: state.tab });
   if (state.picked) {
     fields.set("thread", state.picked.thread);
