@@ -208,6 +208,20 @@ def until(true):
 
 
 @pytest.mark.traces
+def test_what_is_open_lasts_until_now(serve, live):
+    """A program that waits makes no events, and its time goes on all the same."""
+    server = serve(live.session)
+    first = until(lambda: (told := server.ask("session"))["read"] and told)
+    now = until(lambda: (told := server.ask("session"))["end"] > first["end"] + 1000000000 and told)
+    assert now["live"]
+    picture = server.ask("timeline", threads="0", columns=50, **{"from": 0, "to": now["end"]})
+    slices = picture["threads"][0]["slices"]
+    main = next(slices[at:at + 8] for at in range(0, len(slices), 8) if picture["functions"][slices[at + 4]][0] == "main")
+    assert main[2] + main[3] >= now["end"]
+    assert json.loads(server.get("command", run="report")[1])["rows"]
+
+
+@pytest.mark.traces
 def test_a_session_that_is_recorded_comes_in(ada, browser, serve, live):
     live.tell("open\n")
     server = serve(live.session)

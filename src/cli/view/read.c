@@ -62,6 +62,9 @@ static int open_again(struct ada_view *view)
 
 	if (!status && is_as_before(now, view)) {
 		ada_session_close(now);
+		pthread_mutex_lock(&view->lock);
+		ada_session_take_now(view->session); /* what is open goes on without an event */
+		pthread_mutex_unlock(&view->lock);
 		status = -EAGAIN;
 	}
 	if (status)

@@ -83,3 +83,10 @@ uint64_t ada_process_end_ns(const struct ada_process *process)
 	/* Who came first has said it: "now" is one time for the whole answer. */
 	return atomic_compare_exchange_strong(&own->end_ns, &known, found) ? found : known;
 }
+
+void ada_session_take_now(struct ada_session *session)
+{
+	for (size_t i = 0; i < session->processes.count; i++)
+		if (!session->processes.items[i]->finalized)
+			atomic_store_explicit(&session->processes.items[i]->end_ns, 0, memory_order_relaxed);
+}

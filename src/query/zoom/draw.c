@@ -209,17 +209,25 @@ static void find_before(struct drawing *drawing)
 	drawing->status = ada_zoom_leaf_read(drawing->thread, (size_t)(position / ADA_ZOOM_LEAF), &reader);
 }
 
-/* Calls that are open where the reading stands: nothing is known of their ends but that they come later. */
+/* Until when the calls last, at least, that are open where the reading stands: where that is the end, until the process's, or until now. */
+static uint64_t open_until(const struct ada_zoom_thread *thread)
+{
+	uint64_t end_ns = thread->read == thread->thread->count ? ada_process_end_ns(thread->thread->process) : 0;
+
+	return end_ns > thread->read_ns ? end_ns : thread->read_ns;
+}
+
 static void draw_open(struct drawing *drawing)
 {
 	const struct ada_zoom_thread *thread = drawing->thread;
 	const struct ada_zoom_view *view = &drawing->picture->view;
+	uint64_t until_ns = thread->builder->calls.stack.count ? open_until(thread) : 0;
 
 	for (size_t i = 0; i < thread->builder->calls.stack.count && !drawing->status; i++) {
 		struct ada_call call = thread->builder->calls.stack.items[i];
 		struct ada_zoom_cell *cell;
 
-		call.end_ns = thread->read_ns;
+		call.end_ns = until_ns;
 		if (call.start_ns < view->from_ns) {
 			note_before(drawing, &call);
 			continue;
