@@ -156,19 +156,25 @@ void ada_object_write(struct ada_thread *thread, const struct ada_judged *call, 
 		ada_event_write_other(thread, said->kind, said->value, depth);
 }
 
+/* A function of its own: what it keeps on the program's stack is gone where rules are judged. */
+static __attribute__((noinline)) void objects_commit(const struct ada_judged *event)
+{
+	struct ada_said said[ADA_OBJECTS_MAX];
+	uint32_t count = ada_objects_of(ada_self, event, said);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!object_commit(event, &said[i]))
+			ada_object_slow(event, &said[i]);
+}
+
 /* From the hook, behind the commit of an event that the policy's flags point at. */
 void ada_event_named(const struct ada_judged *event)
 {
 	uint8_t flags = ada_policy_flags()[event->number];
-	struct ada_said said[ADA_OBJECTS_MAX];
-	uint32_t count;
 
 	if (flags & ADA_POLICY_CAPTURE)
 		ada_capture(ada_self, event, false);
-	count = ada_objects_of(ada_self, event, said);
-	for (uint32_t i = 0; i < count; i++)
-		if (!object_commit(event, &said[i]))
-			ada_object_slow(event, &said[i]);
+	objects_commit(event);
 	if (event->kind != ADA_EVENT_CALL || flags & ADA_POLICY_CALL || !(flags & ADA_POLICY_NAMES_CALL))
 		ada_judge(event);
 }

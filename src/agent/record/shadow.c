@@ -58,8 +58,8 @@ static void exit_judge(struct ada_thread *thread, enum ada_event_kind kind, cons
 	ada_judge(&event);
 }
 
-/* The call is the innermost one. Afterwards frames may lie elsewhere. */
-static void objects_write(struct ada_thread *thread, const struct ada_judged *call)
+/* The call is the innermost one. Afterwards frames may lie elsewhere. A function of its own, as objects_commit (object.c). */
+static __attribute__((noinline)) void objects_write(struct ada_thread *thread, const struct ada_judged *call)
 {
 	struct ada_said said[ADA_OBJECTS_MAX];
 	uint32_t count = ada_objects_of(thread, call, said);

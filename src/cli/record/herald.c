@@ -261,7 +261,7 @@ static void __attribute__((noreturn)) herald_run(const char *command, int record
 	}
 	news_tell(&herald); /* it may have ended while a command ran */
 	if (herald.failures > 1)
-		fprintf(stderr, "ada: --on-window: %u more failed alike\n", herald.failures - 1);
+		fprintf(stderr, "ada: --on-window: %u window%s failed alike\n", herald.failures - 1, herald.failures == 2 ? "" : "s");
 	_exit(0);
 }
 
