@@ -110,6 +110,21 @@ def test_both_strips_are_painted_and_follow_the_view(browser, view):
             page.until("return document.querySelector(arguments[0] + ' canvas').toDataURL() !== arguments[1]", strip, before)
 
 
+def test_both_strips_lie_over_the_timeline(browser, view):
+    """Also where a bar to scroll by takes some of its width."""
+    place = ("const of = (one) => { const { left, right } = one.getBoundingClientRect(); return [Math.round(left), Math.round(right)]; };"
+             "const canvas = document.getElementById('canvas');"
+             "return [[canvas.clientWidth], of(canvas), ...[...document.querySelectorAll('.strip .u-over')].map(of)]")
+    with opened_page(browser, view(RANDOM).url) as page:
+        page.until("return document.body.dataset.pictures")
+        (wide,), canvas, *strips = page.run(place)
+        assert len(strips) == 2 and all(strip == canvas for strip in strips), (canvas, strips)
+        page.run("document.getElementById('canvas').parentElement.style.paddingRight = '15px'")
+        page.until(f"return document.getElementById('canvas').clientWidth < {wide}")
+        page.until("const right = (one) => Math.round(one.getBoundingClientRect().right), canvas = document.getElementById('canvas');"
+                   "return [...document.querySelectorAll('.strip .u-over')].every((one) => right(one) === right(canvas))")
+
+
 def test_the_longest_calls_are_labelled_with_their_times(browser, view):
     """uPlot asks for the label of null where a logarithmic scale has no room for one."""
     said = """

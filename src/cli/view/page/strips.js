@@ -1,17 +1,27 @@
 // Two lines over the timeline, from the same answer: how many calls begin, and how long the longest of them takes.
-import { count, duration } from "./format.js";
+import { duration } from "./format.js";
 import { listen, state } from "./state.js";
 import { answer, GUTTER, onPicture, pictures } from "./timeline.js";
 
 const LABEL = 16; // pixels of an axis's title
 const THOUSANDS = [1, 1e3, 1e6, 1e9, 1e12, 1e15];
+const CANVAS = document.getElementById("canvas");
 const charts = [];
+
+// As wide as the timeline, beside which there may be a bar to scroll by.
+const size = () => ({ width: GUTTER + CANVAS.clientWidth, height: 54 });
+
+// "4.3 M": what an axis has room for.
+function brief(number) {
+  const [unit, times] = [[" G", 1e9], [" M", 1e6], [" k", 1e3]].find(([, each]) => number >= each) ?? ["", 1];
+  return `${Number((number / times).toPrecision(3))}${unit}`;
+}
 
 function chart(id, title, scale, axis, series) {
   const place = document.getElementById(id);
   const style = getComputedStyle(document.documentElement);
   const made = new window.uPlot({
-    width: place.clientWidth, height: 54, padding: [6, 0, 4, 0],
+    ...size(), padding: [6, 0, 4, 0],
     legend: { show: false }, cursor: { show: false }, select: { show: false },
     scales: { x: { time: false }, y: scale },
     axes: [{ show: false }, {
@@ -44,7 +54,7 @@ function fill() {
   if (!density) return;
   const { calls, longest } = sums(), width = (answer.to - answer.from) / answer.columns;
   const xs = Array.from(calls, (_, column) => answer.from + (column + 0.5) * width);
-  density.setData([xs, Array.from(calls)], false);
+  density.setData([xs, Array.from(calls, (number) => number * 1e9 / width)], false);
   latency.setData([xs, Array.from(longest, (ns) => (ns ? Math.max(ns, 1) : null))], false);
   follow();
 }
@@ -59,8 +69,8 @@ function follow() {
 
 export function stripsMake() {
   for (const made of charts.splice(0)) made.destroy();
-  density = chart("density", "calls", { range: (_, low, high) => [0, Math.max(high || 0, 1)] },
-    { values: (_, ticks) => ticks.map((value) => (value % 1 ? "" : count(value))) }, { stroke: "--accent", width: 1.2, points: { show: false } });
+  density = chart("density", "calls/s", { range: (_, low, high) => [0, Math.max(high || 0, 1)] },
+    { values: (_, ticks) => ticks.map(brief) }, { stroke: "--accent", width: 1.2, points: { show: false } });
   latency = chart("latency", "longest", { distr: 3, range: (_, low, high) => [Math.max(1, (low || 1) / 2), Math.max(10, (high || 10) * 2)] },
     { splits: (_, axis, low, high) => THOUSANDS.filter((value) => value >= low && value <= high), values: (_, ticks) => ticks.map((value) => (value ? duration(value) : "")) },
     { stroke: "--loss", paths: () => null, points: { show: true, size: 3 } });
@@ -72,6 +82,5 @@ listen((names) => {
   if (density && (names.has("from") || names.has("to"))) follow();
 });
 new ResizeObserver(() => {
-  for (const [made, id] of [[density, "density"], [latency, "latency"]])
-    made?.setSize({ width: document.getElementById(id).clientWidth, height: 54 });
-}).observe(document.getElementById("density"));
+  for (const made of charts) made.setSize(size());
+}).observe(CANVAS);
