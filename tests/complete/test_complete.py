@@ -78,6 +78,16 @@ def test_sessions(offered, traces):
     assert offered("trace", "") == []
 
 
+def test_verbs_threads_and_windows(offered, traces, session):
+    assert offered("trigger", "")[:4] == ["add", "remove", "list", "test"]
+    assert offered("trigger", "re") == ["remove"]
+    assert "add" not in offered("trigger", "add", "")
+    assert offered("dump", "--thread=") == ["--thread=0"] and offered("dump", "-t", "1") == []
+    assert offered("report", "--window=") == []
+    shutil.copytree(session("story"), traces / "ada_traces" / "session_2")
+    assert offered("report", "ada_traces/session_2", "--window=") == ["--window=0"]
+
+
 def test_functions_of_a_session(ada, offered, traces):
     """All but those that can't be told from a list of names."""
     names = ada("query", "--format=csv", traces / "ada_traces" / "latest",

@@ -181,11 +181,24 @@ static const char *session_of(const struct line *line)
 	return ADA_LATEST;
 }
 
+/* What the session answers, row by row, where it begins so. */
+static void print_answers(const struct line *line, const char *statement, const char *before, const char *current)
+{
+	char *answer = answer_of((const char *[]){ "ada", "query", "--format=csv", session_of(line), statement, NULL }), *rest = answer;
+
+	for (char *row = strsep(&rest, "\n"), *first = row; row; row = strsep(&rest, "\n")) {
+		row[strcspn(row, "\r")] = '\0';
+		if (row != first) /* the first names the column */
+			print_value(before, row, strlen(row), current);
+	}
+	free(answer);
+}
+
 /* Names that begin so. Names with a comma or a quotation mark aren't offered: a list of names takes them only as a pattern. */
 static void print_functions(const struct line *line, const char *before, const char *current)
 {
 	const char *comma = strrchr(current, ','), *name = comma ? comma + 1 : current;
-	char *sql = NULL, *answer, *rest;
+	char *sql = NULL, *kept = NULL;
 
 	for (const char *at = name; *at; at++)
 		if (strchr("'\"%_*?[\\", *at) && *at != '_')
@@ -195,15 +208,10 @@ static void print_functions(const struct line *line, const char *before, const c
 		    "SELECT DISTINCT name FROM functions WHERE substr(name, 1, %zu) = '%s' AND name NOT GLOB '*[,\" ]*' ORDER BY name LIMIT " FUNCTIONS_MOST,
 		    strlen(name), name) < 0)
 		return;
-	answer = answer_of((const char *[]){ "ada", "query", "--format=csv", session_of(line), sql, NULL });
+	if (asprintf(&kept, "%s%.*s", before, (int)(name - current), current) >= 0)
+		print_answers(line, sql, kept, "");
+	free(kept);
 	free(sql);
-	rest = answer;
-	for (char *row = strsep(&rest, "\n"), *first = row; row; row = strsep(&rest, "\n")) {
-		row[strcspn(row, "\r")] = '\0';
-		if (row != first && *row) /* the first names the column */
-			printf("%s%.*s%s\n", before, (int)(name - current), current, row);
-	}
-	free(answer);
 }
 
 static void print_sessions(const char *before, const char *current)
@@ -235,6 +243,25 @@ static void print_values(const struct line *line, const struct help_option *opti
 		print_sessions(before, current);
 	if (!strcmp(option->argument, "NAMES"))
 		print_functions(line, before, current);
+	if (!strcmp(option->argument, "THREAD"))
+		print_answers(line, "SELECT DISTINCT thread FROM threads ORDER BY thread LIMIT 200", before, current);
+	if (!strcmp(option->name, "--window"))
+		print_answers(line, "SELECT window FROM windows ORDER BY window LIMIT 200", before, current);
+}
+
+/* What stands behind the command in its usage: "add", "remove" of ada trigger. */
+static void print_verbs(const struct line *line)
+{
+	static const char before[] = " [OPTION...] ";
+	const char *end;
+
+	for (const char *at = line->help; at && *at && (begins(at, "Usage:") || begins(at, "  or:")); at = *end ? end + 1 : end) {
+		const char *verb = strstr(at, before);
+
+		end = at + strcspn(at, "\n");
+		if (verb && verb < end)
+			print_value("", verb + strlen(before), strspn(verb + strlen(before), "abcdefghijklmnopqrstuvwxyz"), line->current);
+	}
 }
 
 /* --- a line --------------------------------------------------------------------------------------------------------------- */
@@ -277,6 +304,8 @@ static void complete_word(const struct line *line)
 	} else {
 		const char *usage = strstr(line->help ? line->help : "", "SESSION");
 
+		if (line->count == 2)
+			print_verbs(line);
 		if (usage && usage < line->help + strcspn(line->help, "\n"))
 			print_sessions("", line->current);
 	}
