@@ -30,6 +30,11 @@ EACH = [("windows", step) for step in STEPS["windows"]] + [("ends", step) for st
        [("detail", step) for step in DETAIL]
 
 
+def which(step, number):
+    """That time of the step: threads of which all has gone are few, two on a slow machine."""
+    return 1 if step in EMPTY else number
+
+
 @pytest.fixture
 def start(ada, program, build_dir, tmp_path):
     """start(RUN, FAULT): the recorder's process, the session's parent, the program's book."""
@@ -86,7 +91,7 @@ def test_each_step_is_known(start, tmp_path, run):
 
 @pytest.mark.parametrize("run,step", EACH)
 def test_killed_at_each_step(ada, start, rounds, run, step):
-    process, output, book = start(run, f"kill:{rounds(3, 2)}:{step}")
+    process, output, book = start(run, f"kill:{which(step, rounds(3, 2))}:{step}")
     assert process.wait(60) == -9
     session = Session(output).path
     until(lambda: json.loads((session / "session.json").read_text()).get("recovered"))
@@ -101,7 +106,7 @@ def test_killed_with_its_keeper(ada, start, rounds, number, run, step):
     """Memory is gone, too: who reads it then, or after `ada recover`, counts no event twice. Of these one in seven is tried in `make check`."""
     if rounds(0, number % 7):
         pytest.skip("in `make soak`")
-    process, output, book = start(run, f"killall:2:{step}")
+    process, output, book = start(run, f"killall:{which(step, 2)}:{step}")
     assert process.wait(60) == -9
     session = Session(output).path
     before = calls_of(ada, session)
