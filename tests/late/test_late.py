@@ -309,5 +309,8 @@ def test_a_policy_that_is_swapped_all_the_time_under_8_threads(ada, start, tmp_p
     marks = [mark for window in manifest["detail_lane"]["windows"] for mark in window["marks"]]
     overwritten = sum(thread["overwritten"] for thread in manifest["threads"])     # what circular is for; no other is lost
     assert marks and session.lost() == overwritten
-    for mark in marks:
+    # Marks that came faster than a recorder without a CPU takes them are known by their number and rules alone.
+    known = [mark for mark in marks if mark["thread"] is not None]
+    assert known and all(mark["functionId"] is None for mark in marks if mark["thread"] is None)
+    for mark in known:
         assert mark["label"] and names[mark["functionId"] & 0xffffffff] == f"target_{mark['label']}", mark
