@@ -1,6 +1,7 @@
 """Programs whose call `serve` takes long for one known reason: the headline, SQL's causes and waits name it, and nobody else."""
 import json
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -53,7 +54,7 @@ PROGRAMS = {
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
     directory = tmp_path_factory.mktemp("causes")
-    for name in [*PROGRAMS, "arena", "socket", "ten"]:
+    for name in [*PROGRAMS, "arena", "mixed", "socket", "ten"]:
         compiler, source = (["c++", "-std=c++2b"], f"{name}.cc") if (HERE / f"{name}.cc").exists() else (["cc"], f"{name}.c")
         subprocess.run([*compiler, "-g", "-D_GNU_SOURCE", "-O1", "-o", directory / name, HERE / source, "-pthread"], check=True)
     return directory
@@ -199,6 +200,62 @@ def test_the_path_of_a_descriptor_is_told(ada, record):
     assert row["opened"].startswith("/tmp/slow-table-")
     text = next(r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["window"] == 0)["text"]
     assert f"on {row['object']}, opened as {row['opened']}, called in" in text
+
+
+def headline_of(ada, session):
+    return next(r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["window"] == 0)
+
+
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+@pytest.mark.parametrize("waits, expected", [
+    ("cond", r"that thread {reloader} held for \S+ ms while it waited for condition 0x[0-9a-f]+, which thread {feeder} ended in"
+             r" feeder > toil > usleep"),
+    ("join", r"that thread {reloader} held for \S+ ms while it waited for the end of thread {feeder}, then in feeder > toil > usleep")])
+def test_what_the_holder_waited_for_is_told(ada, programs, tmp_path, waits, expected, mode):
+    """Whose place is told is who was there: the holder is in another."""
+    result = ada.trace(tmp_path, [programs / "mixed", mode, waits], RULE)
+    assert result.status == 0, result.stderr.decode()
+    session = Session(tmp_path).path
+    threads = {row["function"]: row["thread"] for row in sql(ada, session, "SELECT function, thread FROM calls WHERE function IN"
+                                                             " ('reloader', 'feeder')")}
+    text = headline_of(ada, session)["text"]
+    assert re.search(expected.format(**threads), text), text
+    row, = sql(ada, session, "SELECT kind, culprit_thread, culprit_function, culprit_kind, rival_thread FROM causes")
+    assert row == {"kind": "lock", "culprit_thread": threads["feeder"], "culprit_function": "toil", "culprit_kind": "sleep",
+                   "rival_thread": None}
+
+
+def test_page_faults_of_a_holder_are_told(ada, programs, tmp_path):
+    for _ in range(12):     # a busy machine may keep the holder from the CPU: that is another cause
+        result = ada.trace(tmp_path, [programs / "mixed", "cause", "fault"], RULE)
+        assert result.status == 0, result.stderr.decode()
+        session = Session(tmp_path).path
+        row, = sql(ada, session, "SELECT culprit_kind, culprit_path FROM causes")
+        if row["culprit_kind"] in ("cpu", "fault"):
+            break
+        shutil.rmtree(session)
+    else:
+        pytest.skip("the machine had no CPU for the holder in any of twelve runs, or tells nothing of switches")
+    assert row["culprit_path"] == "reloader > fill > touch"
+    told = r"with \d+ page faults in the longest call"
+    text = headline_of(ada, session)["text"]
+    assert re.search(rf"in reloader > fill > touch, \S+ ms of that {told}", text), text
+    evidence = [r["text"] for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["kind"] == "cause"]
+    assert any(re.search(rf"Meanwhile thread \d+ spent .* in touch {told}, in reloader > ", text) for text in evidence)
+
+
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+def test_who_had_the_holders_processor_is_told(ada, record, mode):
+    session = record("inversion", mode)
+    if not json.loads((session / "session.json").read_text())["sched"]["recorded"]:
+        pytest.skip("this kernel tells nothing of switches")
+    row, = sql(ada, session, "SELECT culprit_thread, culprit_kind, rival_thread, rival_path FROM causes")
+    text = headline_of(ada, session)["text"]
+    assert row["culprit_kind"] == "preempted" and " of that without a processor" in text
+    if row["rival_thread"] is None:
+        pytest.skip("another program had the CPU for most of the time")
+    assert row["rival_path"] == "neighbour_thread > neighbour"
+    assert f"which thread {row['rival_thread']} had in neighbour_thread > neighbour" in text
 
 
 def test_a_pipe_has_no_path(ada, record):

@@ -178,11 +178,11 @@ def test_page_faults_are_named(ada, record, mode):
         assert filled["off_ns"] > filled["ns"] and row["culprit_thread"] is None, (row, call, filled)
         return
     faults, = rows(ada, session, "SELECT sum(count) AS n FROM switches WHERE kind = 'fault'")
-    if row["kind"] == "cpu" and call["on_cpu_ns"] > 2000 * faults["n"]:     # a host that takes memory back: its faults take long
+    text = next(r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["window"] == 0)["text"]
+    assert " page faults" in text or call["on_cpu_ns"] > 10000 * faults["n"], text
+    if row["kind"] == "cpu" and call["on_cpu_ns"] > 4000 * faults["n"]:     # a host that takes memory back: its faults take long
         return
     assert (row["kind"], row["function_waited"], row["culprit_function"]) == ("fault", "memset", "touch")
-    text = next(r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["window"] == 0)["text"]
-    assert " page faults" in text
 
 
 def test_no_faults_are_named_of_memory_that_was_used(ada, record):

@@ -4,8 +4,8 @@
 #include "atf/sched/sched.h"
 #include "sql_fixture.h"
 
-static const char *const names[] = { "main", "serve", "usleep", "malloc", "pthread_spin_lock", "pthread_spin_unlock" };
-enum { MAIN, SERVE, USLEEP, MALLOC, SPIN_LOCK, SPIN_UNLOCK, NAMES };
+static const char *const names[] = { "main", "serve", "usleep", "malloc", "pthread_spin_lock", "pthread_spin_unlock", "crunch" };
+enum { MAIN, SERVE, USLEEP, MALLOC, SPIN_LOCK, SPIN_UNLOCK, CRUNCH, NAMES };
 
 #define CALL_MS 400
 #define SAMPLE_MS 20
@@ -35,12 +35,12 @@ static const struct plan plans[] = {
 };
 #define PLANS (sizeof plans / sizeof *plans)
 
-static void put(struct atf_sched_writer *writer, uint16_t kind, uint64_t count, uint64_t ns, uint32_t ms, uint16_t cpu)
+static void put_of(struct atf_sched_writer *writer, uint32_t tid, uint16_t kind, uint64_t count, uint64_t ns, uint32_t ms, uint16_t cpu)
 {
 	bool of_thread = kind < ATF_SCHED_STOLEN;
 	AtfSchedEvent event = { .timestamp_ns = ns,
 				.count = count,
-				.thread_id = of_thread ? 10 : 0,
+				.thread_id = of_thread ? tid : 0,
 				.process_id = of_thread ? 10 : 0,
 				.other_id = ms * 1000,
 				.kind = kind,
@@ -48,6 +48,11 @@ static void put(struct atf_sched_writer *writer, uint16_t kind, uint64_t count, 
 
 	if (count)
 		assert_int_equal(atf_sched_writer_append(writer, &event, 1), 0);
+}
+
+static void put(struct atf_sched_writer *writer, uint16_t kind, uint64_t count, uint64_t ns, uint32_t ms, uint16_t cpu)
+{
+	put_of(writer, 10, kind, count, ns, ms, cpu);
 }
 
 /* A new file of the session. */
@@ -233,6 +238,86 @@ static void test_a_spin_lock_that_was_held(void **state)
 	sql_close(sql);
 }
 
+#define RIVALS 3
+
+/* The thread `victim` has no CPU for most of the call: first 11 has it for a moment, last 12 for long, or others that nobody recorded. */
+static void put_rivals(struct atf_sched_writer *switches, uint32_t victim, uint64_t start_ns, bool recorded)
+{
+	uint64_t ns = start_ns + 20 * MS;
+
+	put_of(switches, victim, ATF_SCHED_PREEMPTED, 1, ns, 0, 0);
+	for (int i = 0; i < 6; i++, ns += 60 * MS) {
+		put_of(switches, 11, ATF_SCHED_ON, 1, ns, 0, 0);
+		put_of(switches, 11, ATF_SCHED_OFF, 1, ns + MS, 0, 0);
+		if (!recorded)
+			continue;
+		put_of(switches, 12, ATF_SCHED_ON, 1, ns + MS, 0, 0);
+		put_of(switches, 12, ATF_SCHED_PREEMPTED, 1, ns + 60 * MS, 0, 0);
+	}
+	put_of(switches, victim, ATF_SCHED_ON, 1, ns, 0, 0);
+}
+
+/* Who had the CPU for longest is named, not who had it first; and nobody where it was nobody's that is recorded. */
+static void test_who_had_the_cpu_for_longest(void **state)
+{
+	struct fixture *fixture = *state;
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
+	struct atf_sched_writer *switches = switches_of(fixture);
+	struct sql *sql;
+
+	for (uint32_t i = 1; i < RIVALS; i++) {
+		struct synth_thread *rival = synth_thread(fixture->synth, 10 + i, "rival");
+
+		synth_call(rival, i == 1 ? USLEEP : CRUNCH);
+		synth_pass(rival, 2 * CALL_MS * MS);
+		synth_return(rival);
+	}
+	synth_call(thread, MAIN);
+	for (uint64_t i = 0; i < 2; i++) {
+		synth_leaf(thread, SERVE, CALL_MS * MS);
+		put_rivals(switches, 10, SYNTH_START_NS + i * CALL_MS * MS, !i);
+	}
+	assert_int_equal(atf_sched_writer_close(switches), 0);
+	sql = sql_open(fixture, true);
+	sql_expect(sql, "SELECT kind, function_waited, culprit_thread, culprit_path, culprit_kind, rival_thread FROM causes(0, 1)",
+		   "preempted|serve|2|crunch|-|-\n");
+	sql_expect(sql, "SELECT kind, function_waited, culprit_thread, culprit_path FROM causes(0, 3)", "preempted|serve|-|-\n");
+	sql_close(sql);
+}
+
+/* The holder of a lock has no CPU: he is to blame for the wait, and who had it instead is told, too. */
+static void test_who_had_the_holders_cpu(void **state)
+{
+	struct fixture *fixture = *state;
+	struct synth_thread *holder = fixture_thread(fixture, names, NAMES), *rivals[RIVALS + 1];
+	struct atf_sched_writer *switches = switches_of(fixture);
+	struct sql *sql;
+
+	for (uint32_t i = 1; i <= RIVALS; i++)
+		rivals[i] = synth_thread(fixture->synth, 10 + i, "other");
+	synth_call(holder, MAIN);
+	synth_call(holder, SPIN_LOCK);
+	synth_event(holder, ADA_EVENT_OBJECT, 0xa000, 1);
+	synth_return(holder);
+	synth_leaf(holder, SERVE, CALL_MS * MS);
+	synth_call(holder, SPIN_UNLOCK);
+	synth_event(holder, ADA_EVENT_OBJECT, 0xa000, 1);
+	synth_return(holder);
+	synth_leaf(rivals[1], USLEEP, CALL_MS * MS);
+	synth_leaf(rivals[2], CRUNCH, CALL_MS * MS);
+	synth_pass(rivals[3], MS);
+	synth_call(rivals[3], SPIN_LOCK);
+	synth_event(rivals[3], ADA_EVENT_OBJECT, 0xa000, 0);
+	synth_pass(rivals[3], CALL_MS * MS);
+	synth_return(rivals[3]);
+	put_rivals(switches, 10, SYNTH_START_NS, true);
+	assert_int_equal(atf_sched_writer_close(switches), 0);
+	sql = sql_open(fixture, true);
+	sql_expect(sql, "SELECT kind, culprit_thread, culprit_path, culprit_kind, rival_thread, rival_path FROM causes(3, 0)",
+		   "lock|0|main > serve|preempted|2|crunch\n");
+	sql_close(sql);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +326,8 @@ int main(void)
 		FIXTURE_TEST(test_the_longest_of_many_calls),
 		FIXTURE_TEST(test_preempted_in_the_allocator),
 		FIXTURE_TEST(test_a_spin_lock_that_was_held),
+		FIXTURE_TEST(test_who_had_the_cpu_for_longest),
+		FIXTURE_TEST(test_who_had_the_holders_cpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,11 +98,15 @@ enum ada_cause_kind ada_cause_kind_of(const struct ada_cause *cause);
 uint64_t ada_cause_own_function(struct ada_cause_reader *reader, const struct ada_process *process, const struct ada_stack *path);
 
 /* Who is to blame for the whole: of a chain its end, of a sleep or I/O the thread itself; thread NULL: not known. The path is the cause's.
- * Times: how long the object was held, or from the wait's beginning to what ended it. */
+ * Times: how long the object was held, or from the wait's beginning to what ended it. Kind: what most of its time went to meanwhile; UNKNOWN:
+ * not one thing, or nobody knows. */
 struct ada_culprit {
 	const struct ada_thread *thread;
 	const struct ada_stack *path;
 	uint64_t start_ns, end_ns;
+	enum ada_cause_kind kind;
+	const struct ada_thread *rival; /* who had the CPU that the culprit lacked; NULL: it lacked none, or not known */
+	const struct ada_stack *rival_path;
 };
 void ada_cause_culprit(const struct ada_cause *cause, struct ada_culprit *culprit);
 

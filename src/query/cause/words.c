@@ -51,20 +51,29 @@ void ada_cause_culprit(const struct ada_cause *cause, struct ada_culprit *culpri
 {
 	const struct ada_cause_link *root = ada_cause_root(cause), *first = &cause->links.items[0];
 	const struct ada_cause_link *before = cause->links.count > 1 ? root - 1 : NULL;
+	const struct ada_cause_link *holds = cause->deadlock ? first : before ? before : root; /* or ended the wait */
+	bool one_thing = root->kind != ADA_CAUSE_UNKNOWN && root->spent_ns * 2 >= root->end_ns - root->start_ns;
 
 	*culprit = (struct ada_culprit){};
-	if (cause->deadlock) /* whoever has what the call waits for */
-		*culprit = (struct ada_culprit){ first->culprit, &first->culprit_path, first->culprit_start_ns, first->culprit_end_ns };
-	else if (before && (root->kind == ADA_CAUSE_UNKNOWN || root->spent_ns * 2 < root->end_ns - root->start_ns))
-		/* What it did meanwhile is not one thing: the place where it took the object, or ended the wait, says more. */
-		*culprit = (struct ada_culprit){ before->culprit, &before->culprit_path, before->culprit_start_ns, before->culprit_end_ns };
-	else if (before)
-		*culprit = (struct ada_culprit){ root->thread, &root->path, before->culprit_start_ns, before->culprit_end_ns };
-	else if (root->culprit)
-		*culprit = (struct ada_culprit){ root->culprit, &root->culprit_path, root->culprit_start_ns, root->culprit_end_ns };
-	else if (root->kind != ADA_CAUSE_UNKNOWN && root->kind != ADA_CAUSE_LOCK && root->kind != ADA_CAUSE_CONDITION &&
-		 (root->kind < ADA_CAUSE_PREEMPTED || root->kind > ADA_CAUSE_THROTTLED))
-		*culprit = (struct ada_culprit){ root->thread, &root->path, root->wait_start_ns, root->wait_end_ns };
+	if (cause->deadlock || (before && !one_thing) || (!before && root->culprit)) {
+		/* In a deadlock whoever has what the call waits for. What a holder did meanwhile is not always one thing: then the place where it took
+		 * the object, or ended the wait, says more. */
+		culprit->thread = holds->culprit;
+		culprit->path = &holds->culprit_path;
+	} else if (before || (root->kind != ADA_CAUSE_UNKNOWN && root->kind != ADA_CAUSE_LOCK && root->kind != ADA_CAUSE_CONDITION &&
+			      (root->kind < ADA_CAUSE_PREEMPTED || root->kind > ADA_CAUSE_THROTTLED))) {
+		culprit->thread = root->thread;
+		culprit->path = &root->path;
+		culprit->kind = root->kind;
+	}
+	if (culprit->thread) {
+		culprit->start_ns = holds->culprit ? holds->culprit_start_ns : root->wait_start_ns;
+		culprit->end_ns = holds->culprit ? holds->culprit_end_ns : root->wait_end_ns;
+	}
+	if (before && !cause->deadlock && root->kind == ADA_CAUSE_PREEMPTED && root->culprit) {
+		culprit->rival = root->culprit;
+		culprit->rival_path = &root->culprit_path;
+	}
 }
 
 double ada_cause_share(const struct ada_cause_link *link)

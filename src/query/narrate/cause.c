@@ -134,14 +134,42 @@ static void put_chain(struct ada_story *story, FILE *stream, const struct ada_ca
 	}
 }
 
-/* Whoever holds a lock and gets no processor can't give it back: priority inversion. */
-static void put_holders_processor(struct ada_story *story, FILE *stream, const struct ada_cause_link *last)
+/* Whether page faults are most of what ran, or may be much of it. */
+static bool has_faults(const struct ada_cause_link *link)
 {
-	char text[ADA_UNITS_TEXT];
+	uint64_t longest_ns = link->spells > 1 ? link->wait_end_ns - link->wait_start_ns : link->spent_ns;
 
+	return link->kind == ADA_CAUSE_FAULT || (link->kind == ADA_CAUSE_CPU && link->faults * FAULTED_NS >= longest_ns);
+}
+
+static void put_faults(FILE *stream, const struct ada_cause_link *link)
+{
+	if (has_faults(link))
+		fprintf(stream, " with %" PRIu64 " page faults%s%s", link->faults, link->off_cpu ? " that read from a disk" : "",
+			link->spells > 1 && !link->off_cpu ? " in the longest call" : "");
+}
+
+/* Where the time of whoever ends the chain went, where its path doesn't tell. Who holds a lock and gets no processor can't give it back:
+ * priority inversion. */
+static void put_roots_time(struct ada_story *story, FILE *stream, const struct ada_cause *cause)
+{
+	const struct ada_cause_link *last = ada_cause_root(cause);
+	struct ada_culprit culprit;
+	char name[ADA_WORDS_NAME], text[ADA_UNITS_TEXT];
+
+	if (cause->links.count < 2)
+		return;
+	ada_cause_culprit(cause, &culprit);
+	ada_format_duration(last->spent_ns, text);
+	if (has_faults(last)) {
+		fprintf(stream, ", %s of that", text);
+		if (culprit.path != &last->path)
+			fprintf(stream, " in %s", ada_words_function(story, last->thread->process, last->wait_function_id, name));
+		put_faults(stream, last);
+	}
 	if (last->kind != ADA_CAUSE_PREEMPTED)
 		return;
-	fprintf(stream, ", %s of that without a processor", ada_format_duration(last->spent_ns, text));
+	fprintf(stream, ", %s of that without a processor", text);
 	if (!last->culprit)
 		return;
 	fprintf(stream, ", which thread %u had in ", last->culprit->number);
@@ -167,7 +195,7 @@ static void put_lock(struct ada_story *story, FILE *stream, const struct ada_cau
 	put_holder(stream, link);
 	put_chain(story, stream, cause);
 	put_whereabouts(story, stream, cause);
-	put_holders_processor(story, stream, &cause->links.items[cause->links.count - 1]);
+	put_roots_time(story, stream, cause);
 	if (link->gave_up)
 		fputs("; it gave up at its time limit", stream);
 }
@@ -206,6 +234,7 @@ static void put_condition(struct ada_story *story, FILE *stream, const struct ad
 			fprintf(stream, ", which thread %u ended after %s", link->culprit->number,
 				ada_format_duration(held_ns(link), text));
 		put_whereabouts(story, stream, cause);
+		put_roots_time(story, stream, cause);
 	} else if (link->gave_up) {
 		fputs(", which nobody signalled, until its time limit", stream);
 	} else if (link->has_object && !joins) {
@@ -225,7 +254,7 @@ static void put_preempted(struct ada_story *story, FILE *stream, const struct ad
 		ada_words_function(story, link->thread->process, link->wait_function_id, name), ada_format_duration(link->spent_ns, text),
 		link->spells, ada_words_s(link->spells));
 	if (!link->culprit) {
-		fputs("; who had it is no thread of this process", stream);
+		fputs("; who had it for most of that is no thread of this process", stream);
 		return;
 	}
 	fprintf(stream, ", which thread %u had for %s of that", link->culprit->number, ada_format_duration(link->had_ns, text));
@@ -267,8 +296,7 @@ static void put_own(struct ada_story *story, FILE *stream, const struct ada_caus
 		fputs(" on ", stream);
 		put_object(story, stream, link);
 	}
-	if (kind == ADA_CAUSE_FAULT || (kind == ADA_CAUSE_CPU && link->faults * FAULTED_NS >= link->spent_ns))
-		fprintf(stream, " with %" PRIu64 " page faults%s", link->faults, link->off_cpu ? " that read from a disk" : "");
+	put_faults(stream, link);
 	if (link->spells > 1 && !link->off_cpu && kind != ADA_CAUSE_RECORDER)
 		fprintf(stream, " (%" PRIu64 " calls)", link->spells);
 	if (kind == ADA_CAUSE_CHILD && link->child)
@@ -433,8 +461,10 @@ static void tell_spent(struct ada_story *story, const struct ada_cause_link *lin
 		fprintf(telling.stream, " at %s; %s of its %s", ada_words_time(story, link->start_ns, from), spent, all);
 	else
 		fprintf(telling.stream, " %s of %s%s", spent, all, link->part ? ", a part that was read," : "");
-	fprintf(telling.stream, "%s in %s%s, in ", first ? " were spent" : "",
-		link->kind == ADA_CAUSE_RECORDER ? "the recorder, under " : "", name);
+	fprintf(telling.stream, "%s in %s%s", first ? " were spent" : "", link->kind == ADA_CAUSE_RECORDER ? "the recorder, under " : "",
+		name);
+	put_faults(telling.stream, link);
+	fputs(", in ", telling.stream);
 	put_path(story, telling.stream, link->thread->process, &link->path);
 	fputs(".", telling.stream);
 	if (link->returns)

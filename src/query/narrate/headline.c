@@ -163,23 +163,35 @@ static void add_text(struct ada_story *story, json_object *object, const char *n
 	free(copy);
 }
 
+static void add_path(struct ada_story *story, json_object *object, const char *name, const struct ada_process *process,
+		     const struct ada_stack *path)
+{
+	char *text = path ? ada_cause_path_text(process, path, false) : NULL;
+
+	if (path && !text)
+		story->result = -ENOMEM;
+	add_text(story, object, name, text);
+	free(text);
+}
+
 static void add_culprit(struct ada_story *story, json_object *object, struct ada_cause_reader *reader, const struct ada_cause *cause)
 {
 	const struct ada_process *process = cause->links.items[0].thread->process;
 	struct ada_culprit culprit;
-	char name[ADA_NAME_BUFFER], *path;
+	char name[ADA_NAME_BUFFER];
 	uint64_t own;
 
 	ada_cause_culprit(cause, &culprit);
 	own = culprit.thread ? ada_cause_own_function(reader, process, culprit.path) : ADA_NO_FUNCTION;
-	path = culprit.thread ? ada_cause_path_text(process, culprit.path, false) : NULL;
 	json_object_object_add(object, "culprit_thread", culprit.thread ? json_object_new_uint64(culprit.thread->number) : NULL);
 	add_text(story, object, "culprit_function",
 		 own == ADA_NO_FUNCTION ? NULL : ada_module_function(ada_process_module(process, own), own, name));
-	add_text(story, object, "culprit_path", path);
+	add_path(story, object, "culprit_path", process, culprit.thread ? culprit.path : NULL);
 	json_object_object_add(object, "culprit_start_ns", culprit.thread ? json_object_new_uint64(culprit.start_ns) : NULL);
 	json_object_object_add(object, "culprit_end_ns", culprit.thread ? json_object_new_uint64(culprit.end_ns) : NULL);
-	free(path);
+	add_text(story, object, "culprit_kind", culprit.kind == ADA_CAUSE_UNKNOWN ? NULL : ada_cause_kind_name(culprit.kind));
+	json_object_object_add(object, "rival_thread", culprit.rival ? json_object_new_uint64(culprit.rival->number) : NULL);
+	add_path(story, object, "rival_path", process, culprit.rival_path);
 }
 
 /* As table marks has it. */

@@ -100,23 +100,29 @@ static const char *name_of(struct ada_sql *sql, struct ada_sql_rows *rows, const
 	return function ? function->name : NULL;
 }
 
+static void add_path(struct ada_sql_rows *rows, const struct ada_process *process, const struct ada_stack *path)
+{
+	char *text = path ? ada_cause_path_text(process, path, false) : NULL;
+
+	rows->failed |= path && !text;
+	ada_sql_add_text(rows, text);
+	free(text);
+}
+
 static void add_culprit(struct ada_sql *sql, struct ada_sql_rows *rows, struct ada_cause_reader *reader, const struct ada_cause *cause)
 {
 	const struct ada_process *process = cause->links.items[0].thread->process;
 	struct ada_culprit culprit;
-	char *path = NULL;
 
 	ada_cause_culprit(cause, &culprit);
 	add_number_or_null(rows, culprit.thread, culprit.thread ? culprit.thread->number : 0);
 	ada_sql_add_text(rows, culprit.thread ? name_of(sql, rows, process, ada_cause_own_function(reader, process, culprit.path)) : NULL);
-	if (culprit.thread) {
-		path = ada_cause_path_text(process, culprit.path, false);
-		rows->failed |= !path;
-	}
-	ada_sql_add_text(rows, path);
-	free(path);
+	add_path(rows, process, culprit.thread ? culprit.path : NULL);
 	add_number_or_null(rows, culprit.thread, culprit.start_ns);
 	add_number_or_null(rows, culprit.thread, culprit.end_ns);
+	ada_sql_add_text(rows, culprit.kind == ADA_CAUSE_UNKNOWN ? NULL : ada_cause_kind_name(culprit.kind));
+	add_number_or_null(rows, culprit.rival, culprit.rival ? culprit.rival->number : 0);
+	add_path(rows, process, culprit.rival_path);
 }
 
 #define NO_WINDOW UINT64_MAX
