@@ -39,6 +39,7 @@ PROGRAMS = {
     # in the style of programs that nobody wrote for ada
     "futex": ("lock", "syscall", True, "compact", "sweeper > sweep > compact > usleep"),
     "handoff": ("condition", "sem_wait", True, "compress", "worker > work > compress > usleep"),
+    "often": ("lock", "pthread_mutex_trylock", True, "compact", "background > rebuild > compact > usleep"),
     "starved": ("lock", "pthread_rwlock_wrlock", True, "look_up", "reader > look_up > usleep"),
     "timed": ("lock", "pthread_mutex_timedlock", True, "compact", "background > rebuild > compact > usleep"),
     "pool": ("condition", "syscall", True, "nightly_report(int)", "nightly_report > usleep"),
@@ -223,6 +224,24 @@ def test_what_the_holder_waited_for_is_told(ada, programs, tmp_path, waits, expe
     row, = sql(ada, session, "SELECT kind, culprit_thread, culprit_function, culprit_kind, rival_thread FROM causes")
     assert row == {"kind": "lock", "culprit_thread": threads["feeder"], "culprit_function": "toil", "culprit_kind": "sleep",
                    "rival_thread": None}
+
+
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+def test_many_holds_of_one_thread_are_no_long_one(ada, record, mode):
+    session = record("often", mode)
+    row, = sql(ada, session, "SELECT thread, wait_index_seq, object, culprit_thread FROM causes")
+    holds = sql(ada, session, "SELECT a.end_ns AS first, min(b.start_ns) AS last FROM calls a JOIN calls b ON a.thread = b.thread AND b.start_ns >"
+                " a.end_ns WHERE a.function = 'pthread_mutex_lock' AND b.function = 'pthread_mutex_unlock' AND a.caller = 'rebuild' AND b.caller ="
+                " 'rebuild' GROUP BY a.end_ns ORDER BY 1")
+    assert len(holds) == 20
+    text = headline_of(ada, session)["text"]
+    told = re.search(rf"for mutex {row['object']} that thread {row['culprit_thread']} held (\d+) times, (\S+) ms in all, longest for (\S+) ms in"
+                     r" background > rebuild > compact > usleep", text)
+    assert told and int(told[1]) == 20, text
+    attempts, = sql(ada, session, "SELECT min(start_ns) AS first, max(end_ns) AS last FROM calls WHERE function = 'pthread_mutex_trylock'")
+    within = [min(hold["last"], attempts["last"]) - max(hold["first"], attempts["first"]) for hold in holds]
+    assert float(told[2]) == pytest.approx(sum(within) / 1e6, rel=0.01)
+    assert float(told[3]) == pytest.approx(max(hold["last"] - hold["first"] for hold in holds) / 1e6, rel=0.01)
 
 
 def test_page_faults_of_a_holder_are_told(ada, programs, tmp_path):

@@ -60,6 +60,8 @@ static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *l
 	if (!holds.longest.thread && question->open && !link->once)
 		ada_cause_own_hold(reader, question, &holds);
 	link->holders = holds.threads;
+	link->holds = holds.times;
+	link->held_ns = holds.overlap_ns;
 	link->culprit = holds.longest.thread;
 	if (!link->culprit) {
 		/* Nobody held it meanwhile, as far as all was read: then this was no wait for it. */

@@ -64,6 +64,7 @@ struct ada_cause_link {
 	bool culprit_longer;			   /* held from `culprit_start_ns` on at least: nobody read further back */
 	struct ada_stack culprit_path;		   /* the calls open when it took the object, or ended the wait */
 	uint64_t holders;		 /* threads that held the object, or had the CPU, meanwhile, one after another or together */
+	uint64_t holds, held_ns;	 /* how often they held the object meanwhile, for how long in all */
 	uint64_t had_ns;		 /* of a preemption: for how long the culprit had the CPU */
 	bool came_before;		 /* the culprit's signal came before the wait began: a lost wake-up */
 	bool once;			 /* the object is one of pthread_once: who holds it runs the initialiser */

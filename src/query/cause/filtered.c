@@ -124,7 +124,6 @@ static void look_at_all(struct sight *sight)
 
 static void add_hold(struct sight *sight, const struct seen *seen, uint64_t start_ns, uint64_t end_ns, uint64_t last)
 {
-	struct ada_hold *longest = &sight->holds->longest;
 	struct ada_hold hold = { .thread = seen->thread,
 				 .start_ns = start_ns,
 				 .end_ns = end_ns,
@@ -134,8 +133,7 @@ static void add_hold(struct sight *sight, const struct seen *seen, uint64_t star
 				 .partly = start_ns == sight->question->from_ns,
 				 .filtered = true };
 
-	if (!longest->thread || hold.overlap_ns > longest->overlap_ns)
-		*longest = hold;
+	ada_cause_add_hold(sight->holds, &hold);
 }
 
 static void count_threads(struct sight *sight)

@@ -17,6 +17,14 @@ struct holding {
 	bool any, settled;   /* settled: nothing further back matters */
 };
 
+void ada_cause_add_hold(struct ada_holds *holds, const struct ada_hold *hold)
+{
+	holds->times += hold->overlap_ns > 0;
+	holds->overlap_ns += hold->overlap_ns;
+	if (!holds->longest.thread || hold->overlap_ns > holds->longest.overlap_ns)
+		holds->longest = *hold;
+}
+
 /* The thread took the object at start_ns, by the CALL at `first`, and gave it back at the end at hand. */
 static void add_hold(struct holding *holding, uint64_t first, uint64_t start_ns, bool partly)
 {
@@ -29,8 +37,7 @@ static void add_hold(struct holding *holding, uint64_t first, uint64_t start_ns,
 	hold.overlap_ns = hold.end_ns > from_ns ? hold.end_ns - from_ns : 0;
 	holding->holds->threads += !holding->any;
 	holding->any = true;
-	if (!holding->holds->longest.thread || hold.overlap_ns > holding->holds->longest.overlap_ns)
-		holding->holds->longest = hold;
+	ada_cause_add_hold(holding->holds, &hold);
 }
 
 static void give_back(struct holding *holding, uint64_t position, uint64_t ns)
@@ -55,7 +62,7 @@ static bool take_object(struct holding *holding, const struct ada_operation *ope
 		holding->end_ns = holding->question->to_ns;
 		holding->last = UINT64_MAX;
 		add_hold(holding, operation->position, ns, false);
-		return false;
+		return !holding->question->open; /* it may have held it for longer before, within the wait */
 	}
 	if (!--holding->taken)
 		add_hold(holding, operation->position, ns == UINT64_MAX ? operation->ns : ns, false);

@@ -110,8 +110,11 @@ struct ada_hold {
 struct ada_holds {
 	struct ada_hold longest; /* thread NULL: nobody known */
 	uint64_t threads;
+	uint64_t times, overlap_ns; /* of all holds, one after another or together */
 	bool exhausted;
 };
+/* Of one more hold. */
+void ada_cause_add_hold(struct ada_holds *holds, const struct ada_hold *hold);
 struct ada_question { /* of a thread's wait for an object */
 	const struct ada_thread *thread;
 	uint64_t object, from_ns, to_ns;

@@ -75,14 +75,18 @@ static void put_holder(FILE *stream, const struct ada_cause_link *link)
 	static const char *const verbs[2][3] = { { "held for", "has held for", "had held for" },
 						 { "initialised for", "has initialised for", "had initialised for" } };
 	const char *held = verbs[link->once][!link->culprit_open ? 0 : link->wait_open ? 1 : 2];
-	char text[ADA_UNITS_TEXT];
+	bool short_hold = held_ns(link) * 2 < link->wait_end_ns - link->wait_start_ns;
+	char text[ADA_UNITS_TEXT], all[ADA_UNITS_TEXT];
 
 	ada_format_duration(held_ns(link), text);
 	if (link->woken)
 		fprintf(stream, " until thread %u woke it after %s", link->culprit->number, text);
-	else if (link->holders > 1 && held_ns(link) * 2 < link->wait_end_ns - link->wait_start_ns)
+	else if (link->holders > 1 && short_hold)
 		fprintf(stream, " that %" PRIu64 " threads held in turn, longest thread %u for %s", link->holders, link->culprit->number,
 			text);
+	else if (link->holds > 1 && short_hold)
+		fprintf(stream, " that thread %u held %" PRIu64 " times, %s in all, longest for %s", link->culprit->number, link->holds,
+			ada_format_duration(link->held_ns, all), text);
 	else
 		fprintf(stream, " that thread %u %s %s%s", link->culprit->number, held, link->culprit_longer ? "at least " : "", text);
 }
@@ -513,6 +517,8 @@ static void tell_culprit(struct ada_story *story, const struct ada_cause_link *l
 	put_path(story, telling.stream, link->culprit->process, &link->culprit_path);
 	if (link->holders > 1 && link->kind != ADA_CAUSE_PREEMPTED)
 		fprintf(telling.stream, "; %" PRIu64 " threads held it during the wait, this one longest", link->holders);
+	else if (link->kind == ADA_CAUSE_LOCK && link->holds > 1)
+		fprintf(telling.stream, "; it held it %" PRIu64 " times during the wait, this time longest", link->holds);
 	fputs(".", telling.stream);
 	ada_telling_say(story, "cause", &telling);
 	ada_narrate_cite(story, link->culprit, link->culprit_first, link->culprit_first);
