@@ -55,7 +55,7 @@ PROGRAMS = {
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
     directory = tmp_path_factory.mktemp("causes")
-    for name in [*PROGRAMS, "arena", "mixed", "socket", "ten"]:
+    for name in [*PROGRAMS, "arena", "command", "mixed", "socket", "ten"]:
         compiler, source = (["c++", "-std=c++2b"], f"{name}.cc") if (HERE / f"{name}.cc").exists() else (["cc"], f"{name}.c")
         subprocess.run([*compiler, "-g", "-D_GNU_SOURCE", "-O1", "-o", directory / name, HERE / source, "-pthread"], check=True)
     return directory
@@ -275,6 +275,23 @@ def test_who_had_the_holders_processor_is_told(ada, record, mode):
         pytest.skip("another program had the CPU for most of the time")
     assert row["rival_path"] == "neighbour_thread > neighbour"
     assert f"which thread {row['rival_thread']} had in neighbour_thread > neighbour" in text
+
+
+@pytest.mark.parametrize("how, kind, waited, function, command, told", [
+    ("system", "child", "system", "run_hook", "sleep 0.4; : hook", "for `"),
+    ("popen", "io", "fgets", "ask_tool", "sleep 0.4; echo ready", "for the stream of `"),
+    ("pclose", "child", "pclose", "await_tool", "echo ready; exec >&-; sleep 0.4", "for `")])
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+def test_the_command_of_a_shell_is_told(ada, programs, tmp_path, how, kind, waited, function, command, told, mode):
+    result = ada.trace(tmp_path, [programs / "command", mode, how], RULE)
+    assert result.status == 0, result.stderr.decode()
+    session = Session(tmp_path).path
+    row, = sql(ada, session, "SELECT kind, function_waited, culprit_function, child_pid, command FROM causes")
+    shells = {manifest["pid"] for manifest in Session(tmp_path).manifests().values() if manifest["command"][-1:] == [command]}
+    assert row == {"kind": kind, "function_waited": waited, "culprit_function": function, "child_pid": row["child_pid"], "command": command}
+    assert {row["child_pid"]} == shells
+    text = headline_of(ada, session)["text"]
+    assert f"ms in {waited} {told}{command}` (pid_{row['child_pid']}), called in main > serve > {function} > {waited}" in text, text
 
 
 def test_a_pipe_has_no_path(ada, record):

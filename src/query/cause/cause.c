@@ -88,6 +88,8 @@ static int find_stream_holder(struct ada_cause_reader *reader, struct ada_cause_
 	if (!ada_cause_object(link->thread, link->wait_position, does, 0, &question.object))
 		return 0;
 	result = ada_cause_stream_holds(reader, &question, &holds);
+	if (!result && !holds.longest.thread)
+		ada_cause_child(reader, link, does);
 	if (result || !holds.longest.thread)
 		return result;
 	link->kind = ADA_CAUSE_LOCK;
@@ -160,44 +162,6 @@ static bool waits_for_arena(struct ada_cause_reader *reader, const struct ada_ca
 	       others_allocate(reader, link->thread, link->start_ns, link->end_ns);
 }
 
-/* Whether another program was executed in that process behind it. */
-static bool was_replaced(const struct ada_session *session, const struct ada_process *process)
-{
-	uint64_t start_ns = ada_json_u64(process->manifest, "startNs", 0);
-
-	for (size_t i = 0; i < session->processes.count; i++) {
-		const struct ada_process *other = session->processes.items[i];
-
-		if (other != process && other->pid == process->pid && ada_json_u64(other->manifest, "startNs", 0) > start_ns)
-			return true;
-	}
-	return false;
-}
-
-/* The child that the wait was for: the one that its result names, else the only one that had its last event meanwhile. */
-static void find_child(const struct ada_cause_reader *reader, struct ada_cause_link *link)
-{
-	const struct ada_process *found = NULL;
-	uint32_t waited_for = ada_cause_result(link->thread, link->wait_position);
-	size_t count = 0;
-
-	for (size_t i = 0; i < reader->session->processes.count; i++) {
-		const struct ada_process *process = reader->session->processes.items[i];
-		uint64_t last_ns = ada_session_last_ns(reader->session, process->first_thread, process->thread_count);
-
-		if (process == link->thread->process || ada_json_u64(process->manifest, "parentPid", 0) != link->thread->process->pid ||
-		    last_ns < link->wait_start_ns || last_ns > link->wait_end_ns || was_replaced(reader->session, process))
-			continue;
-		if (process->pid == waited_for) {
-			link->child = process;
-			return;
-		}
-		found = process;
-		count++;
-	}
-	link->child = count == 1 ? found : NULL;
-}
-
 /* Somebody's signal or arrival ended the wait; a wait for a condition may have waited longer for its mutex. */
 static int find_signal(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
 {
@@ -251,7 +215,7 @@ static int find_culprit(struct ada_cause_reader *reader, struct ada_cause_link *
 	if (does == ADA_DOES_ALLOCATE && !waits_for_arena(reader, link, spending))
 		link->kind = spending->allocating_ready_ns * 2 >= link->spent_ns ? ADA_CAUSE_PREEMPTED : ADA_CAUSE_UNKNOWN;
 	if (link->kind == ADA_CAUSE_CHILD)
-		find_child(reader, link);
+		ada_cause_child(reader, link, does);
 	if (does == ADA_DOES_JOIN)
 		return find_ended_thread(link);
 	if (ada_does_to_stream(does))
@@ -504,6 +468,7 @@ void ada_cause_free(struct ada_cause *cause)
 	for (size_t i = 0; i < cause->links.count; i++) {
 		free(cause->links.items[i].opened);
 		free(cause->links.items[i].peer);
+		free(cause->links.items[i].command);
 		ada_stack_close(&cause->links.items[i].path);
 		ada_stack_close(&cause->links.items[i].culprit_path);
 	}

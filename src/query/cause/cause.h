@@ -70,7 +70,8 @@ struct ada_cause_link {
 	bool once;			 /* the object is one of pthread_once: who holds it runs the initialiser */
 	bool woken;			 /* of a futex: the culprit woke the thread; who held it, if anybody, is not recorded */
 	bool gave_up;			 /* the wait ended by its time limit */
-	const struct ada_process *child; /* of ADA_CAUSE_CHILD: the process that ended meanwhile; NULL: not recorded */
+	const struct ada_process *child; /* that it waited for, or whose output it waited for; NULL: none, or not known */
+	char *command;			 /* of a child that is a shell: what it ran; NULL: not known */
 };
 
 struct ada_cause {

@@ -30,11 +30,14 @@ enum ada_does {
 	ADA_DOES_STREAM_4,
 	ADA_DOES_MESSAGE,
 	ADA_DOES_MESSAGE_OTHER,
-	ADA_DOES_CONNECT, /* like MESSAGE, and gives the descriptor its peer */
-	ADA_DOES_ACCEPT,  /* like MESSAGE; its result is another descriptor */
-	ADA_DOES_CHILD,
-	ADA_DOES_OPEN,	  /* waits like IO_OTHER; its result is a descriptor of the path that is its first argument */
-	ADA_DOES_OPEN_AT, /* its second */
+	ADA_DOES_CONNECT,	/* like MESSAGE, and gives the descriptor its peer */
+	ADA_DOES_ACCEPT,	/* like MESSAGE; its result is another descriptor */
+	ADA_DOES_CHILD,		/* its result is the child's pid, or less */
+	ADA_DOES_COMMAND,	/* runs its first argument in a shell, and waits for that */
+	ADA_DOES_OPEN_COMMAND,	/* the same, without a wait: its result is a stream */
+	ADA_DOES_CLOSE_COMMAND, /* waits for the command of its first argument, such a stream */
+	ADA_DOES_OPEN,		/* waits like IO_OTHER; its result is a descriptor of the path that is its first argument */
+	ADA_DOES_OPEN_AT,	/* its second */
 	ADA_DOES_CLOSE,
 	ADA_DOES_CLOSE_STREAM,	  /* waits like IO_OTHER, and closes like CLOSE_ANY */
 	ADA_DOES_CLOSE_ANY,	  /* of descriptors that its arguments don't tell */
@@ -150,6 +153,9 @@ const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t 
 /* What the link waited on (opened.c): the path that was opened as its descriptor, or the address that it was connected to, as the detail
  * before the wait has it. Leaves link->opened and link->peer NULL where they are not known. */
 void ada_cause_descriptor(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does);
+/* The child that the link waited for, and its command line where a shell runs that: of waits, system and pclose, and of those for a stream of
+ * popen's. Leaves link->child and link->command NULL where they are not known. */
+void ada_cause_child(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does);
 
 /* --- where a thread's time went (spent.c) ------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
-/* Which path a descriptor was opened as, or which address it was connected to. The last event before the wait that made the descriptor,
- * closed it or replaced it says so, where that is an open whose path was captured (ada trace --capture), or a connect whose address was. Nobody
- * captures whom an accept is of. Where one of them has no detail, or events are missing, nobody knows. */
+/* Which path a descriptor was opened as, which address it was connected to, or which command a stream is of. The last event before the wait
+ * that made it, closed it or replaced it says so, where that is an open whose path was captured (ada trace --capture), a connect whose address was,
+ * or popen with its command. Nobody captures whom an accept is of. Where one of them has no detail, or events are missing, nobody knows. And
+ * which child process a wait was for. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -13,12 +14,14 @@
 #include "query/session/mutes.h"
 #include "query/session/windows.h"
 
-struct change { /* the last one of a descriptor */
+struct change { /* the last one of a descriptor, or a stream */
 	const struct ada_thread *thread;
 	uint64_t position, ns;
 	enum ada_does does;
 	bool known; /* it is an open, or a connect */
 };
+/* Whether the event may change what the descriptor, or the stream, is; *known: it says what it is from there on. */
+typedef bool (*changes)(const struct ada_thread *thread, uint64_t position, enum ada_does does, uint64_t what, bool *known);
 
 /* A call of connect; *known: it succeeded, or goes on behind it. One that failed leaves nobody knows what. */
 static bool is_connect(const struct ada_thread *thread, uint64_t position, uint64_t descriptor, bool *known)
@@ -44,8 +47,8 @@ static bool is_connect(const struct ada_thread *thread, uint64_t position, uint6
 	return true;
 }
 
-/* Whether the event may change what the descriptor is; *known: it is an open of which it is the result, or a connect. */
-static bool is_change(const struct ada_thread *thread, uint64_t position, enum ada_does does, uint64_t descriptor, bool *known)
+/* *known: it is an open of which the descriptor is the result, or a connect. */
+static bool changes_descriptor(const struct ada_thread *thread, uint64_t position, enum ada_does does, uint64_t descriptor, bool *known)
 {
 	const struct ada_event event = *atf_thread_get(thread->events, position);
 	bool returns = event.event_kind == ADA_EVENT_RETURN;
@@ -76,9 +79,26 @@ static bool is_change(const struct ada_thread *thread, uint64_t position, enum a
 	}
 }
 
-/* Reads a thread back to where it last changed the descriptor, or to the change found so far. False: nobody knows. */
-static bool find_change(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t descriptor, uint64_t before_ns,
-			struct change *change)
+/* *known: it is popen, of which the stream is the result. */
+static bool changes_stream(const struct ada_thread *thread, uint64_t position, enum ada_does does, uint64_t stream, bool *known)
+{
+	const struct ada_event event = *atf_thread_get(thread->events, position);
+	bool opens = does == ADA_DOES_OPEN_COMMAND && event.event_kind == ADA_EVENT_RETURN;
+	bool closes = (does == ADA_DOES_CLOSE_COMMAND || does == ADA_DOES_CLOSE_STREAM) && event.event_kind == ADA_EVENT_CALL;
+	struct atf_detail record;
+
+	*known = false;
+	if (!opens && !closes)
+		return false;
+	if (event.detail_seq == ADA_NO_DETAIL || ada_thread_detail(thread, position, &record))
+		return true;
+	*known = opens;
+	return record.x[0] == stream;
+}
+
+/* Reads a thread back to where it last changed it, or to the change found so far. False: nobody knows. */
+static bool find_change(struct ada_cause_reader *reader, const struct ada_thread *thread, changes is_change, uint64_t what,
+			uint64_t before_ns, struct change *change)
 {
 	for (uint64_t i = atf_thread_lower_bound(thread->events, before_ns); i-- > 0;) {
 		const struct ada_event *event = atf_thread_get(thread->events, i);
@@ -92,7 +112,7 @@ static bool find_change(struct ada_cause_reader *reader, const struct ada_thread
 		if (event->event_kind != ADA_EVENT_CALL && event->event_kind != ADA_EVENT_RETURN)
 			continue;
 		does = ada_cause_does(reader, thread->process, event->function_id);
-		if (!is_change(thread, i, does, descriptor, &known))
+		if (!is_change(thread, i, does, what, &known))
 			continue;
 		*change = (struct change){ thread, i, event->timestamp_ns, does, known };
 		return true;
@@ -100,26 +120,47 @@ static bool find_change(struct ada_cause_reader *reader, const struct ada_thread
 	return true;
 }
 
-static char *path_of(const struct change *change)
+/* The CALL of the RETURN that the change is; UINT64_MAX: not found. */
+static uint64_t call_of(const struct change *change)
 {
 	const struct ada_event end = *atf_thread_get(change->thread->events, change->position);
-	struct atf_captured captured;
-	struct atf_detail record;
 	uint64_t i = change->position;
-	uint32_t at = 0;
 
 	while (i-- > 0) {
 		const struct ada_event *event = atf_thread_get(change->thread->events, i);
 
 		if (event->event_kind == ADA_EVENT_CALL && event->call_depth <= end.call_depth)
-			break;
+			return event->function_id == end.function_id ? i : UINT64_MAX;
 	}
-	if (i == UINT64_MAX || atf_thread_get(change->thread->events, i)->function_id != end.function_id ||
-	    atf_thread_get(change->thread->events, i)->detail_seq == ADA_NO_DETAIL || ada_thread_detail(change->thread, i, &record))
+	return UINT64_MAX;
+}
+
+/* What was captured of an argument of the CALL; NULL: nothing. *cut: there was more of it. */
+static char *captured_string(const struct ada_thread *thread, uint64_t position, unsigned int argument, bool *cut)
+{
+	struct atf_captured captured;
+	struct atf_detail record;
+	uint32_t at = 0;
+
+	if (position == UINT64_MAX || atf_thread_get(thread->events, position)->detail_seq == ADA_NO_DETAIL ||
+	    ada_thread_detail(thread, position, &record))
 		return NULL;
 	while (atf_detail_captured(&record, &at, &captured))
-		if (captured.argument == (change->does == ADA_DOES_OPEN_AT ? 2 : 1) && captured.flags == ATF_CAPTURED_STRING)
+		if (captured.argument == argument && (captured.flags & ~(unsigned int)ATF_CAPTURED_CUT) == ATF_CAPTURED_STRING) {
+			*cut = captured.flags & ATF_CAPTURED_CUT;
 			return strndup((const char *)captured.bytes, captured.length);
+		}
+	return NULL;
+}
+
+static char *path_of(const struct change *change)
+{
+	bool cut = false;
+	char *path = captured_string(change->thread, call_of(change), change->does == ADA_DOES_OPEN_AT ? 2 : 1, &cut);
+
+	if (!cut)
+		return path;
+	free(path);
 	return NULL;
 }
 
@@ -163,26 +204,129 @@ static char *peer_of(const struct ada_thread *thread, uint64_t position)
 	return NULL;
 }
 
-void ada_cause_descriptor(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
+/* The last change of it before the wait, of all threads; thread NULL: none is known. False: nobody knows. */
+static bool find_last_change(struct ada_cause_reader *reader, const struct ada_cause_link *link, changes is_change, uint64_t what,
+			     struct change *last)
 {
 	const struct ada_process *process = link->thread->process;
-	struct change last = {};
 	struct ada_muted muted;
 
-	if (does == ADA_DOES_CONNECT) { /* it says itself where to */
-		link->peer = peer_of(link->thread, link->wait_position);
-		return;
-	}
+	*last = (struct change){};
 	if (ada_process_muted(process, 0, &muted))
-		return;
+		return false;
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
 
-		if (thread->events && !find_change(reader, thread, link->object, link->wait_start_ns, &last))
-			return;
+		if (thread->events && !find_change(reader, thread, is_change, what, link->wait_start_ns, last))
+			return false;
 	}
-	if (last.known && last.does == ADA_DOES_CONNECT)
+	return last->known;
+}
+
+void ada_cause_descriptor(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
+{
+	struct change last;
+
+	if (does == ADA_DOES_CONNECT) /* it says itself where to */
+		link->peer = peer_of(link->thread, link->wait_position);
+	else if (!find_last_change(reader, link, changes_descriptor, link->object, &last))
+		return;
+	else if (last.does == ADA_DOES_CONNECT)
 		link->peer = peer_of(last.thread, last.position);
-	else if (last.known)
+	else
 		link->opened = path_of(&last);
+}
+
+/* --- children ------------------------------------------------------------------------------------------------------------ */
+
+/* Whether another program was executed in that process behind it. */
+static bool was_replaced(const struct ada_session *session, const struct ada_process *process)
+{
+	uint64_t start_ns = ada_json_u64(process->manifest, "startNs", 0);
+
+	for (size_t i = 0; i < session->processes.count; i++) {
+		const struct ada_process *other = session->processes.items[i];
+
+		if (other != process && other->pid == process->pid && ada_json_u64(other->manifest, "startNs", 0) > start_ns)
+			return true;
+	}
+	return false;
+}
+
+/* The one that the wait's result names, else the only one that had its last event meanwhile. */
+static void find_ended_child(const struct ada_cause_reader *reader, struct ada_cause_link *link)
+{
+	const struct ada_process *found = NULL;
+	uint32_t waited_for = ada_cause_result(link->thread, link->wait_position);
+	size_t count = 0;
+
+	for (size_t i = 0; i < reader->session->processes.count; i++) {
+		const struct ada_process *process = reader->session->processes.items[i];
+		uint64_t last_ns = ada_session_last_ns(reader->session, process->first_thread, process->thread_count);
+
+		if (process == link->thread->process || ada_json_u64(process->manifest, "parentPid", 0) != link->thread->process->pid ||
+		    last_ns < link->wait_start_ns || last_ns > link->wait_end_ns || was_replaced(reader->session, process))
+			continue;
+		if (process->pid == waited_for) {
+			link->child = process;
+			return;
+		}
+		found = process;
+		count++;
+	}
+	link->child = count == 1 ? found : NULL;
+}
+
+/* Whether the process is the shell that system and popen run a command in. */
+static bool runs_command(const struct ada_process *process, const char *command, bool cut)
+{
+	const json_object *words = ada_json_get(process->manifest, "command");
+	size_t count = ada_json_length(words);
+	const char *last = count < 3 ? NULL : json_object_get_string(json_object_array_get_idx(words, count - 1));
+
+	if (!last || strcmp(json_object_get_string(json_object_array_get_idx(words, 1)), "-c"))
+		return false;
+	return cut ? !strncmp(last, command, strlen(command)) : !strcmp(last, command);
+}
+
+/* The only child that runs the command and began since then, up to the wait's end. */
+static const struct ada_process *find_shell(const struct ada_cause_reader *reader, const struct ada_cause_link *link, uint64_t since_ns,
+					    bool cut)
+{
+	const struct ada_process *found = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < reader->session->processes.count; i++) {
+		const struct ada_process *process = reader->session->processes.items[i];
+		uint64_t start_ns = ada_json_u64(process->manifest, "startNs", 0);
+
+		if (ada_json_u64(process->manifest, "parentPid", 0) != link->thread->process->pid || start_ns < since_ns ||
+		    start_ns > link->wait_end_ns || !runs_command(process, link->command, cut))
+			continue;
+		found = process;
+		count++;
+	}
+	return count == 1 ? found : NULL;
+}
+
+void ada_cause_child(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
+{
+	struct change opened = { .thread = link->thread };
+	enum ada_does to_stream = does == ADA_DOES_CLOSE_COMMAND ? ADA_DOES_STREAM_1 : does;
+	uint64_t position = link->wait_position, stream;
+	bool cut = false;
+
+	if (does == ADA_DOES_CHILD) {
+		find_ended_child(reader, link);
+		return;
+	}
+	if (does != ADA_DOES_COMMAND) {
+		if (!ada_cause_object(link->thread, link->wait_position, to_stream, 0, &stream) ||
+		    !find_last_change(reader, link, changes_stream, stream, &opened))
+			return;
+		position = call_of(&opened);
+	}
+	link->command = captured_string(opened.thread, position, 1, &cut);
+	if (link->command)
+		link->child = find_shell(reader, link, atf_thread_get(opened.thread->events, position)->timestamp_ns, cut);
 }

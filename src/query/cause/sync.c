@@ -96,9 +96,10 @@ static const struct known functions[] = {
 	{ "openat", ADA_DOES_OPEN_AT },
 	{ "openat64", ADA_DOES_OPEN_AT },
 	{ "pause", ADA_DOES_MESSAGE_OTHER },
-	{ "pclose", ADA_DOES_CHILD },
+	{ "pclose", ADA_DOES_CLOSE_COMMAND },
 	{ "pidfd_open", ADA_DOES_MAKE_DESCRIPTOR },
 	{ "poll", ADA_DOES_MESSAGE_OTHER },
+	{ "popen", ADA_DOES_OPEN_COMMAND },
 	{ "posix_memalign", ADA_DOES_ALLOCATE },
 	{ "posix_openpt", ADA_DOES_MAKE_DESCRIPTOR },
 	{ "ppoll", ADA_DOES_MESSAGE_OTHER },
@@ -162,7 +163,7 @@ static const struct known functions[] = {
 	{ "socket", ADA_DOES_MAKE_DESCRIPTOR },
 	{ "sync", ADA_DOES_IO_OTHER },
 	{ "syscall", ADA_DOES_FUTEX },
-	{ "system", ADA_DOES_CHILD },
+	{ "system", ADA_DOES_COMMAND },
 	{ "thrd_join", ADA_DOES_JOIN },
 	{ "thrd_sleep", ADA_DOES_SLEEP },
 	{ "timerfd_create", ADA_DOES_MAKE_DESCRIPTOR },
@@ -223,6 +224,8 @@ enum ada_cause_kind ada_does_wait(enum ada_does does)
 	case ADA_DOES_ACCEPT:
 	case ADA_DOES_MESSAGE:
 	case ADA_DOES_MESSAGE_OTHER: return ADA_CAUSE_MESSAGE;
+	case ADA_DOES_COMMAND:
+	case ADA_DOES_CLOSE_COMMAND:
 	case ADA_DOES_CHILD: return ADA_CAUSE_CHILD;
 	default: return ADA_CAUSE_UNKNOWN;
 	}

@@ -267,6 +267,17 @@ static void put_preempted(struct ada_story *story, FILE *stream, const struct ad
 	put_whereabouts(story, stream, cause);
 }
 
+static void put_child(FILE *stream, const struct ada_cause_link *link)
+{
+	if (link->command)
+		fprintf(stream, " for %s`%s`", link->kind == ADA_CAUSE_CHILD ? "" : "the stream of ", link->command);
+	if (link->command && link->child)
+		fprintf(stream, " (%s)", link->child->directory);
+	else if (link->child)
+		fprintf(stream, " for %s (%s), which ended then", link->child->directory,
+			ada_json_text(link->child->manifest, "program", "a child"));
+}
+
 static void put_own(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open)
 {
 	const struct ada_cause_link *link = &cause->links.items[0];
@@ -303,9 +314,7 @@ static void put_own(struct ada_story *story, FILE *stream, const struct ada_caus
 	put_faults(stream, link);
 	if (link->spells > 1 && !link->off_cpu && kind != ADA_CAUSE_RECORDER)
 		fprintf(stream, " (%" PRIu64 " calls)", link->spells);
-	if (kind == ADA_CAUSE_CHILD && link->child)
-		fprintf(stream, " for %s (%s), which ended then", link->child->directory,
-			ada_json_text(link->child->manifest, "program", "a child"));
+	put_child(stream, link);
 	if (kind != ADA_CAUSE_RECORDER && kind != ADA_CAUSE_UNKNOWN) {
 		fputs(", called in ", stream);
 		put_path(story, stream, link->thread->process, &link->path);
