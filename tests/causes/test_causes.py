@@ -27,6 +27,7 @@ PROGRAMS = {
     "wakeup": ("condition", "pthread_cond_timedwait", True, "announce", "announcer > announce > pthread_cond_signal"),
     "wrong": ("condition", "pthread_cond_wait", True, "prepare", "announcer > prepare > usleep"),
     "child": ("child", "waitpid", False, "run_child", "main > serve > run_child > waitpid"),
+    "event": ("message", "eventfd_read", True, "load", "main > serve > load > eventfd_read"),
     "input": ("io", "read", True, "load", "main > serve > load > read"),
     "join": ("condition", "pthread_join", True, "toil", "toiler > toil > usleep"),
     "stream": ("lock", "flockfile", True, "compact", "reporter > report > compact > usleep"),
