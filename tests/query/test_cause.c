@@ -23,7 +23,10 @@ static const char *const names[] = { "main",
 				     "pthread_join",
 				     "malloc",
 				     "read",
-				     "pthread_mutex_timedlock" };
+				     "pthread_mutex_timedlock",
+				     "_ZN3std6thread5sleep17h0123456789abcdefE",
+				     "_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex4wake",
+				     "_ZN4core6Engine3runEv" };
 enum {
 	MAIN,
 	SERVE,
@@ -45,6 +48,9 @@ enum {
 	MALLOC,
 	READ,
 	TIMEDLOCK,
+	RUST_SLEEP,
+	RUST_WAKE,
+	CORE_RUN,
 	NAMES
 };
 enum { A = 0xa000, B = 0xb000, C = 0xc000, M = 0xe000 }; /* objects */
@@ -89,6 +95,14 @@ static void expect_cause(struct fixture *fixture, const char *of, const char *ex
 	sql_close(sql);
 }
 
+static void expect_function(struct fixture *fixture, const char *expected)
+{
+	struct sql *sql = sql_open(fixture, true);
+
+	sql_expect(sql, "SELECT culprit_function FROM causes(0, 1)", expected);
+	sql_close(sql);
+}
+
 /* rebuild, which holds the object while compact sleeps. */
 static void hold(struct synth_thread *thread, uint64_t object, uint64_t us)
 {
@@ -126,6 +140,39 @@ static void test_a_lock_that_another_held(void **state)
 	sql_expect(sql, "SELECT index_seq, end_index_seq, kind, object, ended_by_thread, ended_by_index_seq FROM waits WHERE thread = 0",
 		   "2|4|lock|0xa000|1|9\n");
 	sql_close(sql);
+}
+
+/* rebuild holds the object while a function below it sleeps. */
+static void check_own_function(void **state, uint64_t function, uint64_t below, const char *expected)
+{
+	struct synth_thread *threads[2];
+
+	make_threads(*state, threads, 2);
+	synth_call(threads[1], REBUILD);
+	call_on(threads[1], LOCK, 2, A, 0);
+	synth_call(threads[1], function);
+	synth_call(threads[1], below);
+	call_on(threads[1], USLEEP, 4, 0, 50000);
+	synth_return(threads[1]);
+	synth_return(threads[1]);
+	call_on(threads[1], UNLOCK, 2, A, 0);
+	synth_return(threads[1]);
+	synth_pass(threads[0], 1000 * 1000);
+	synth_call(threads[0], SERVE);
+	call_on(threads[0], LOCK, 2, A, 49000);
+	synth_return(threads[0]);
+	expect_function(*state, expected);
+}
+
+/* Functions of Rust's library are in the program, and not its own. Others of such namespaces are. */
+static void test_rusts_library(void **state)
+{
+	check_own_function(state, RUST_WAKE, RUST_SLEEP, "rebuild\n");
+}
+
+static void test_a_namespace_called_core(void **state)
+{
+	check_own_function(state, CORE_RUN, RUST_SLEEP, "core::Engine::run()\n");
 }
 
 /* The wait's chain goes on where the holder waited itself. */
@@ -488,6 +535,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_a_lock_that_another_held),
+		FIXTURE_TEST(test_rusts_library),
+		FIXTURE_TEST(test_a_namespace_called_core),
 		FIXTURE_TEST(test_a_chain),
 		FIXTURE_TEST(test_a_deadlock),
 		FIXTURE_TEST(test_a_wait_for_a_condition_gives_its_mutex_back),
