@@ -78,6 +78,9 @@ def sql(ada, session, statement):
 def check_cause(ada, name, session):
     kind, waited, has_object, culprit, path = PROGRAMS[name]
     row, = sql(ada, session, "SELECT * FROM causes")
+    if row["kind"] == "runqueue":       # the machine was busier than the program: what was waited for had come, and no CPU
+        assert share_without_a_cpu(ada, session) > 0.45 and row["culprit_thread"] is None, row
+        return
     assert (row["kind"], row["function"], row["function_waited"]) == (kind, "serve", waited)
     assert (row["object"] is not None) == has_object and row["share"] > 0.9 and row["duration_ns"] > 200e6
     assert row["culprit_function"] == culprit and row["culprit_path"].endswith(path)
@@ -154,9 +157,17 @@ def test_nobody_is_named_where_locks_are_filtered(ada, record_filtered, name):
     assert not [r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["kind"] == "headline"]
 
 
+def whole(ada, session, call):
+    """The call; where its return was lost, on a full machine, there is nothing to compare."""
+    if call["end_ns"] is None:
+        assert sql(ada, session, "SELECT * FROM losses WHERE events > 0"), call
+        pytest.skip("events were lost: when the call ended is not known")
+    return call
+
+
 def share_without_a_cpu(ada, session):
     """How much of its call of serve the thread was ready and had no CPU for."""
-    call, = sql(ada, session, "SELECT tid, start_ns, end_ns FROM calls WHERE function = 'serve'")
+    call = whole(ada, session, *sql(ada, session, "SELECT tid, start_ns, end_ns FROM calls WHERE function = 'serve'"))
     switches = sql(ada, session, f"SELECT timestamp_ns, kind FROM switches WHERE tid = {call['tid']} AND kind <> 'fault' AND timestamp_ns"
                    f" BETWEEN {call['start_ns']} AND {call['end_ns']} ORDER BY timestamp_ns")
     ready = sum(then["timestamp_ns"] - now["timestamp_ns"] for now, then in zip(switches, switches[1:]) if now["kind"] == "preempted")
@@ -172,7 +183,7 @@ def others_held_it(ada, session):
     """Whether another thread was in the allocator for most of serve's longest call of it."""
     mine, = sql(ada, session, "SELECT thread, start_ns, end_ns FROM calls WHERE caller = 'serve' AND function IN ('malloc', 'free')"
                 " ORDER BY duration_ns DESC LIMIT 1")
-    start, end = mine["start_ns"], mine["end_ns"]
+    start, end = whole(ada, session, mine)["start_ns"], mine["end_ns"]
     within = sql(ada, session, f"SELECT thread, sum(min(end_ns, {end}) - max(start_ns, {start})) AS ns FROM calls WHERE function IN"
                  f" ('malloc', 'free') AND thread <> {mine['thread']} AND end_ns > {start} AND start_ns < {end} GROUP BY thread")
     return max((row["ns"] for row in within), default=0) > (end - start) * 0.6

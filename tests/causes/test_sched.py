@@ -124,7 +124,7 @@ def test_the_lane_rests_where_it_costs_more_than_a_budget(ada, programs, tmp_pat
     assert len(before) > 10 and (sched["lost"] or all(row["on_cpu_ns"] is not None for row in before[10:]))
     assert all(row["on_cpu_ns"] is None for row in calls if at < row["start_ns"] and row["end_ns"] < back)
     assert [row["kind"] for row in rows(ada, session, "SELECT kind FROM switches")].count("paused") == len(paused)
-    told, = [row["reason"] for row in rows(ada, session, "SELECT reason FROM losses") if "when threads ran" in row["reason"]]
+    told, = [row["reason"] for row in rows(ada, session, "SELECT reason FROM losses") if row["reason"].startswith("when threads ran")]
     assert "--budget" in told and told in " ".join(ada("info", session).stdout.decode().split())
     assert ada("verify", session).status == 0
 
