@@ -230,3 +230,14 @@ def check_recording(ada, output, states=("complete",)):
         raise AssertionError(f"ada verify: {report[-2000:]}{result.stderr.decode()}{windows}\nthe recording: {kept}")
     ada.rows("info", session.path)
     return session
+
+
+def changed_manifest(source, path, change):
+    """A copy of a session of one process at `path`, whose manifest `change` has changed; one that is there already is changed further."""
+    if not path.exists():
+        shutil.copytree(source, path)
+    manifest, = path.glob("pid_*/manifest.json")
+    document = json.loads(manifest.read_text())
+    change(document)
+    manifest.write_text(json.dumps(document))
+    return path

@@ -69,6 +69,11 @@ struct part {
 	size_t length;
 };
 
+static struct part all_wanted(const struct ada_nearest *nearest)
+{
+	return (struct part){ nearest->wanted, nearest->length };
+}
+
 /* Offers `name` for what a part of it is beside a part of what was wanted. */
 static void offer_for(struct ada_nearest *nearest, const char *name, struct part own, struct part wanted)
 {
@@ -96,15 +101,13 @@ static void offer_for(struct ada_nearest *nearest, const char *name, struct part
 void ada_nearest_offer(struct ada_nearest *nearest, const char *name)
 {
 	if (nearest)
-		offer_for(nearest, name, (struct part){ name, strnlen(name, LENGTH_MAX + 1) },
-			  (struct part){ nearest->wanted, nearest->length });
+		offer_for(nearest, name, (struct part){ name, strnlen(name, LENGTH_MAX + 1) }, all_wanted(nearest));
 }
 
 /* Without what stands between < and >, but for what an operator is called. */
 static struct part without_arguments(const char *name, char *text)
 {
 	struct part part = { text, 0 };
-
 	bool called = false;
 
 	for (size_t depth = 0; *name && part.length < LENGTH_MAX; name++) {
@@ -152,8 +155,7 @@ void ada_nearest_offer_library(struct ada_nearest *nearest, const char *name)
 	const char *version = strstr(name, ".so");
 
 	if (nearest && version)
-		offer_for(nearest, name, (struct part){ name, (size_t)(version - name) },
-			  (struct part){ nearest->wanted, nearest->length });
+		offer_for(nearest, name, (struct part){ name, (size_t)(version - name) }, all_wanted(nearest));
 	ada_nearest_offer(nearest, name);
 }
 

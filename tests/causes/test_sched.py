@@ -4,17 +4,16 @@ import json
 import os
 import pathlib
 import signal
-import struct
 import subprocess
 import time
 
 import pytest
 from harness import Session
+from lane import FAULT, LOST, OFF, ON, PREEMPTED, off_between, read_records
 from live import Live
 
 pytestmark = pytest.mark.traces
 HERE = pathlib.Path(__file__).parent
-OFF, PREEMPTED, ON, FAULT, LOST = range(1, 6)
 PAUSED = 12
 
 
@@ -42,25 +41,7 @@ def said(session):
 
 
 def records(session):
-    """(ns, count, tid, pid, other, kind, cpu), of a finished file."""
-    data = (session / "sched.atf").read_bytes()
-    assert data[:4] == b"ATS2" and data[-64:-60] == b"2STA"
-    count, = struct.unpack_from("<Q", data, 40)
-    assert len(data) == 128 + 32 * count
-    return [struct.unpack_from("<QQIIIHH", data, 64 + 32 * i) for i in range(count)]
-
-
-def off_between(records, tid, start, end):
-    off, since = 0, None
-    for ns, _, of, _, _, kind, _ in records:
-        if of != tid or kind not in (OFF, PREEMPTED, ON):
-            continue
-        if kind != ON:
-            since = ns
-        elif since is not None:
-            off += max(0, min(ns, end) - max(since, start))
-            since = None
-    return off + (max(0, end - max(since, start)) if since is not None else 0)
+    return read_records(session / "sched.atf")
 
 
 @pytest.fixture

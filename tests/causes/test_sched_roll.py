@@ -4,17 +4,16 @@ import json
 import os
 import pathlib
 import signal
-import struct
 import subprocess
 import time
 
 import pytest
 from harness import Session
+from lane import off_between, read_records
 from live import Live
 
 pytestmark = pytest.mark.traces
 HERE = pathlib.Path(__file__).parent
-OFF, PREEMPTED, ON, FAULT, LOST = range(1, 6)
 MIB = 1 << 20
 LIMIT = 4 * MIB
 SHARE = LIMIT // 16
@@ -48,11 +47,7 @@ def records(session):
     found, numbers = [], [int(path.name.split(".")[1]) for path in files(session)]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     for path in files(session):
-        data = path.read_bytes()
-        assert data[:4] == b"ATS2" and data[-64:-60] == b"2STA"
-        count, = struct.unpack_from("<Q", data, 40)
-        assert len(data) == 128 + 32 * count
-        found += [struct.unpack_from("<QQIIIHH", data, 64 + 32 * i) for i in range(count)]
+        found += read_records(path)
     return found
 
 
@@ -62,22 +57,6 @@ def record(ada, output, *words):
     if not document(session)["sched"]["recorded"]:
         pytest.skip(f"this kernel tells nothing of switches: {document(session)['sched']['reason']}")
     return session
-
-
-def off_between(all_records, tid, start, end):
-    """As the records say; None: they don't reach so far back."""
-    off, since, known = 0, None, all_records[0][0] <= start
-    for ns, _, of, _, _, kind, _ in all_records:
-        if of != tid or kind not in (OFF, PREEMPTED, ON):
-            continue
-        if kind != ON:
-            since = ns
-        elif since is not None:
-            off += max(0, min(ns, end) - max(since, start))
-            since = None
-        elif ns > start:        # it waited since before the oldest record
-            known = False
-    return off + (max(0, end - max(since, start)) if since is not None else 0) if known else None
 
 
 def test_the_oldest_switches_go(ada, programs, tmp_path):

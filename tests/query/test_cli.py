@@ -12,6 +12,7 @@ import struct
 import subprocess
 
 import pytest
+from harness import changed_manifest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 START_NS = 1000000000000
@@ -147,18 +148,12 @@ def test_losses_are_said(ada, session):
 
 def test_what_newer_events_replaced_is_no_loss(ada, session, tmp_path):
     """In a circular buffer that is what was asked for: it is told apart, and the answer isn't complete all the same."""
-    path = tmp_path / "session"
-    shutil.copytree(session("lossy"), path)
-    manifest = next(path.glob("pid_*/manifest.json"))
-    told = json.loads(manifest.read_text())
-    told["threads"][0]["overwritten"] = 12
-    manifest.write_text(json.dumps(told))
+    path = changed_manifest(session("lossy"), tmp_path / "session", lambda told: told["threads"][0].update(overwritten=12))
     report = as_json(ada, "report", path)
     assert report["completeness"] == {"events": 7, "lost": 12, "overwritten": 12, "detailCoverage": 0, "complete": False}
     assert answer(ada, "report", path).stdout.decode().endswith("7 events; 12 older ones were overwritten, as asked; none was lost.\n")
     assert "12 older ones were overwritten" in answer(ada, "info", path).stdout.decode()
-    told["threads"][0]["overwritten"] = 11
-    manifest.write_text(json.dumps(told))
+    changed_manifest(session("lossy"), path, lambda told: told["threads"][0].update(overwritten=11))
     assert answer(ada, "report", path).stdout.decode().endswith("7 events; 11 older ones were overwritten, as asked; 1 was lost.\n")
 
 

@@ -2,13 +2,12 @@
 recorded, or whose reading isn't done."""
 import json
 import pathlib
-import shutil
 import subprocess
 import time
 
 import pytest
 from conftest import opened_page
-from harness import Session
+from harness import Session, changed_manifest
 from live import Live
 
 HERE = pathlib.Path(__file__).parent
@@ -176,13 +175,7 @@ def test_what_has_gone_is_told(ada, browser, serve, build_dir, tmp_path):
 
 
 def test_what_newer_events_replaced_is_no_loss(ada, browser, serve, session, tmp_path):
-    path = tmp_path / "session"
-    shutil.copytree(session("lossy"), path)
-    manifest = next(path.glob("pid_*/manifest.json"))
-    told = json.loads(manifest.read_text())
-    told["threads"][0]["overwritten"] = 12
-    manifest.write_text(json.dumps(told))
-    server = serve(path)
+    server = serve(changed_manifest(session("lossy"), tmp_path / "session", lambda told: told["threads"][0].update(overwritten=12)))
     thread, = server.ask("timeline", threads="0", columns=100, **{"from": 0, "to": server.facts["end"]})["threads"]
     assert thread["losses"] == [] and thread["aged"][0] == 0 < thread["aged"][1] and thread["aged"][2:] == [12, 1]
     with opened_page(browser, server.url) as page:

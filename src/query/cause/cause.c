@@ -44,6 +44,25 @@ static struct ada_question question_of(const struct ada_cause_link *link)
 				      .position = link->wait_position };
 }
 
+/* Who held it longest, of these holds; link->culprit is NULL where nobody did. */
+static int take_holder(struct ada_cause_link *link, const struct ada_holds *holds)
+{
+	link->holders = holds->threads;
+	link->holds = holds->times;
+	link->held_ns = holds->overlap_ns;
+	link->culprit = holds->longest.thread;
+	if (!link->culprit)
+		return 0;
+	link->culprit_start_ns = holds->longest.start_ns;
+	link->culprit_end_ns = holds->longest.end_ns;
+	link->culprit_first = holds->longest.first;
+	link->culprit_longer = holds->longest.partly;
+	link->culprit_open = holds->longest.last == UINT64_MAX;
+	link->culprit_last = link->culprit_open ? holds->longest.first : holds->longest.last;
+	return holds->longest.filtered ? path_behind(&link->culprit_path, link->culprit, link->culprit_first) :
+					 path_at(&link->culprit_path, link->culprit, link->culprit_first);
+}
+
 static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *link, const struct ada_question *question)
 {
 	struct ada_question at_end = *question;
@@ -59,24 +78,10 @@ static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *l
 		return result;
 	if (!holds.longest.thread && question->open && !link->once)
 		ada_cause_own_hold(reader, question, &holds);
-	link->holders = holds.threads;
-	link->holds = holds.times;
-	link->held_ns = holds.overlap_ns;
-	link->culprit = holds.longest.thread;
-	if (!link->culprit) {
-		/* Nobody held it meanwhile, as far as all was read: then this was no wait for it. */
-		if (link->once || (!holds.exhausted && !question->by_detail && !question->open))
-			link->kind = ADA_CAUSE_UNKNOWN;
-		return 0;
-	}
-	link->culprit_start_ns = holds.longest.start_ns;
-	link->culprit_end_ns = holds.longest.end_ns;
-	link->culprit_first = holds.longest.first;
-	link->culprit_longer = holds.longest.partly;
-	link->culprit_open = holds.longest.last == UINT64_MAX;
-	link->culprit_last = link->culprit_open ? holds.longest.first : holds.longest.last;
-	return holds.longest.filtered ? path_behind(&link->culprit_path, link->culprit, link->culprit_first) :
-					path_at(&link->culprit_path, link->culprit, link->culprit_first);
+	/* Nobody held it meanwhile, as far as all was read: then this was no wait for it. */
+	if (!holds.longest.thread && (link->once || (!holds.exhausted && !question->by_detail && !question->open)))
+		link->kind = ADA_CAUSE_UNKNOWN;
+	return take_holder(link, &holds);
 }
 
 static int find_stream_holder(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
@@ -95,7 +100,7 @@ static int find_stream_holder(struct ada_cause_reader *reader, struct ada_cause_
 	link->kind = ADA_CAUSE_LOCK;
 	link->stream = link->has_object = true;
 	link->object = question.object;
-	return find_holder(reader, link, &question);
+	return take_holder(link, &holds);
 }
 
 static int find_waker(struct ada_cause_reader *reader, struct ada_cause_link *link, const struct ada_question *question, enum ada_does does)
@@ -187,7 +192,7 @@ static int find_signal(struct ada_cause_reader *reader, struct ada_cause_link *l
 	link->object = mutex;
 	link->wait_start_ns = question.from_ns;
 	link->spent_ns = link->wait_end_ns - link->wait_start_ns;
-	return find_holder(reader, link, &question);
+	return take_holder(link, &holds);
 }
 
 /* Whether somebody held the lock for most of the time in which the thread had no CPU, and would have spun. Then that is the cause. */

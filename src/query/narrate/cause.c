@@ -350,7 +350,7 @@ static bool is_plural(const struct ada_headline *headline)
 {
 	uint64_t calls = headline->marked > headline->asked ? headline->marked : headline->calls;
 
-	return calls > 1 && !headline->cause.links.items[0].open;
+	return calls > 1 && !headline->is_span && !headline->cause.links.items[0].open;
 }
 
 /* "4 calls of Handler::process took up to 55 ms, usually 5 us: they ", "40 calls ...: 15 of the 16 longest " */
@@ -429,9 +429,7 @@ void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *read
 	switch (ada_cause_kind_of(cause)) {
 	case ADA_CAUSE_DEADLOCK: put_deadlock(story, telling.stream, cause); break;
 	case ADA_CAUSE_LOCK: put_lock(story, telling.stream, cause, link->wait_open); break;
-	case ADA_CAUSE_PREEMPTED:
-		put_preempted(story, telling.stream, cause, link->wait_open, !headline->is_span && is_plural(headline));
-		break;
+	case ADA_CAUSE_PREEMPTED: put_preempted(story, telling.stream, cause, link->wait_open, is_plural(headline)); break;
 	case ADA_CAUSE_CONDITION: put_condition(story, telling.stream, cause, link->wait_open); break;
 	default: put_own(story, telling.stream, cause, link->wait_open); break;
 	}

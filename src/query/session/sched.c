@@ -247,13 +247,13 @@ void ada_sched_rivals(const struct ada_session *session, const struct ada_off_cp
 		      void (*had)(void *context, uint32_t tid, uint64_t ns), void *context)
 {
 	const struct atf_sched_list *list = ada_sched_records(session);
-	uint64_t count = atf_sched_list_count(list), since_ns = 0;
-	uint32_t on = 0;
+	uint64_t count = atf_sched_list_count(list), first = first_record(list, spell, tid), since_ns = 0;
+	uint32_t on = 0, cpu = first < count ? atf_sched_list_at(list, first)->cpu : 0;
 
-	for (uint64_t first = first_record(list, spell, tid), i = first; i < count; i++) {
+	for (uint64_t i = first; i < count; i++) {
 		const AtfSchedEvent *event = atf_sched_list_at(list, i);
 		uint64_t ns = event->timestamp_ns < to_ns ? event->timestamp_ns : to_ns;
-		bool switches = event->cpu == atf_sched_list_at(list, first)->cpu && event->kind <= ATF_SCHED_ON;
+		bool switches = event->cpu == cpu && event->kind <= ATF_SCHED_ON;
 
 		if (on && (switches || ns == to_ns) && ns > from_ns)
 			had(context, on, ns - (since_ns > from_ns ? since_ns : from_ns));
