@@ -23,6 +23,7 @@ class Row:
     """`kind`: of what its values are (table.py); `rounds`: so many at most. A tool that isn't for it raises Skipped."""
     functions, ada_options, rounds = (), (), 100
     floor_ns = None
+    clears = True       # what a run leaves goes before the next
 
     def __init__(self, key, title, scale):
         self.key, self.title, self.scale = key, title, scale
@@ -125,6 +126,7 @@ class Redis(Whole):
 class Start(Row):
     """What a command costs from fork to exit, ms; of many, each."""
     kind, rounds = "start", 5
+    clears = False      # its files are small and many; ext4 passes over the numbers of each that went in the last minute, so the next pays
 
     def __init__(self, key, title, scale, words, parts, times):
         super().__init__(key, title, scale)
