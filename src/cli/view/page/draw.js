@@ -12,6 +12,7 @@ const ruler = document.getElementById("ruler");
 export const hits = { threads: new Map(), from: 0, to: 1, columns: 1 }; // of the search: thread -> columns
 let theme = {};
 let asked = false;
+let letter = 7; // pixels of one in a name
 
 export function themeRead() {
   const style = getComputedStyle(document.documentElement);
@@ -49,13 +50,16 @@ function drawRuler(width) {
   ruler.replaceChildren(...marks);
 }
 
-function drawBands(paint, lane, top, width) {
+// Windows lie under the calls, whose colours stay; their edges over them.
+function drawBands(paint, lane, top, width, part) {
   const process = state.session.threads[lane.index].process;
-  paint.fillStyle = theme.band;
+  paint.fillStyle = part === "edges" ? theme.flag : theme.band;
   for (const window of state.session.windows) {
     if (window.process !== process) continue;
     const from = xOf(window.from), to = xOf(window.to ?? state.session.end);
-    if (to >= 0 && from <= width) paint.fillRect(from, top, Math.max(to - from, 1), lane.height);
+    if (to < 0 || from > width) continue;
+    if (part !== "edges") paint.fillRect(from, top, Math.max(to - from, 1), lane.height);
+    else for (const x of [from, to]) paint.fillRect(Math.round(x) - 0.5, top, 1, lane.height);
   }
 }
 
@@ -111,20 +115,17 @@ function drawSlices(paint, lane, top, width, height, labels) {
     const wide = end - x;
     paint.fillRect(x, y, wide > 3 ? wide - 0.5 : Math.max(wide, 1, coarse > 1 ? least : 1), ROW - 1);
     if (wide <= 34) continue;
-    const left = Math.max(x, 0), room = Math.floor((Math.min(end, width) - left - 6) / 6.2);
+    const left = Math.max(x, 0), room = Math.floor((Math.min(end, width) - left - 6) / letter);
     if (room >= 3) labels.push({ name: answer.functions[named][0], room, x: left + 3, y: y + 12.5 });
   }
 }
 
-function drawLabels(paint, labels, hasArrows) {
-  paint.lineWidth = 3;
-  paint.lineJoin = "round";
+// Each on its slice's own colour, whatever lies over that slice.
+function drawLabels(paint, labels) {
   for (const { name, room, x, y } of labels) {
     const short = shortName(name), text = short.length > room ? `${short.slice(0, room - 1)}…` : short;
-    if (hasArrows) { // a rim keeps those that pass under it from the letters
-      paint.strokeStyle = colour(name, theme.dark);
-      paint.strokeText(text, x, y);
-    }
+    paint.fillStyle = colour(name, theme.dark);
+    paint.fillRect(x - 1, y - 11, text.length * letter + 2, 14);
     paint.fillStyle = theme["slice-text"];
     paint.fillText(text, x, y);
   }
@@ -163,23 +164,26 @@ function draw() {
   paint.fillStyle = theme.back;
   paint.fillRect(0, 0, width, height);
   paint.font = "11px ui-monospace, monospace";
+  letter = paint.measureText("m").width;
   const labels = [];
   for (const lane of layout.threads) {
     const top = lane.top - scroll.scrollTop;
     if (top > height || top + lane.height < 0) continue;
     paint.fillStyle = theme.line;
     paint.fillRect(0, top, width, 1);
+    drawBands(paint, lane, top, width, "bands");
     drawUnread(paint, theme, lane, top, width);
     drawSlices(paint, lane, top, width, height, labels);
     drawSched(paint, theme, lane, top, width);
-    drawBands(paint, lane, top, width);
+    drawBands(paint, lane, top, width, "edges");
     drawLosses(paint, theme, lane, top, width);
     drawAged(paint, theme, lane, top, width);
     drawFlags(paint, lane, top, width);
     drawHits(paint, lane, top, width);
     drawPicked(paint, lane, top, width);
   }
-  drawLabels(paint, labels, drawWaits(paint, theme, scroll.scrollTop, width, height) > 0);
+  drawWaits(paint, theme, scroll.scrollTop, width, height);
+  drawLabels(paint, labels);
   drawRuler(width);
   document.body.dataset.frames = String(++frames);
 }

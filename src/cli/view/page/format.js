@@ -19,16 +19,22 @@ export function time(ns, step = 1) {
   return `${ns < 0 && Number(text) ? "-" : "+"}${text} s`;
 }
 
+export const HUES = 360, SHADES = 8;
+
+// A colour of a slice: text on it has a contrast of 4.5 or more in both themes.
+export function shadeOf(hue, shade, dark) {
+  return dark ? `hsl(${hue} 42% ${26 + shade}%)` : `hsl(${hue} 58% ${74 + shade}%)`;
+}
+
 const colours = new Map();
 
-// The same name has the same colour everywhere; text on it has a contrast of 4.5 or more in both themes.
+// The same name has the same colour everywhere.
 export function colour(name, dark) {
   const key = (dark ? "d" : "l") + name;
   if (!colours.has(key)) {
     let hash = 2166136261;
     for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619);
-    const hue = (hash >>> 0) % 360, shade = ((hash >>> 9) & 7) - 3;
-    colours.set(key, dark ? `hsl(${hue} 42% ${29 + shade}%)` : `hsl(${hue} 58% ${77 + shade}%)`);
+    colours.set(key, shadeOf((hash >>> 0) % HUES, (hash >>> 9) % SHADES, dark));
   }
   return colours.get(key);
 }

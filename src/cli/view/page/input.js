@@ -61,14 +61,36 @@ function at(x, y) {
   return sliceAt(lane, Math.floor((y - lane.top - HEAD) / ROW), timeOf(x), (state.to - state.from) / canvas.clientWidth * 3);
 }
 
-// The innermost call at the middle of the first thread in view.
-function pickMiddle() {
-  const lane = layout.threads.find((each) => each.top + each.height > scroll.scrollTop + HEAD);
-  for (let depth = lane ? lane.rows - 1 : -1; depth >= 0; depth--) {
-    const found = sliceAt(lane, depth, (state.from + state.to) / 2, (state.to - state.from) / 20);
-    if (found) return pick(found.thread, found.slice[7]);
+// The innermost call of a lane at a time, or the nearest to it in view.
+function pickIn(lane, ns) {
+  for (const slack of [0, (state.to - state.from) / 20, Infinity]) {
+    for (let depth = lane.rows - 1; depth >= 0; depth--) {
+      const found = sliceAt(lane, depth, ns, slack);
+      if (found) return pick(found.thread, found.slice[7]);
+    }
   }
   return undefined;
+}
+
+const pickedLane = () => layout.threads.findIndex((each) => each.index === state.picked?.thread);
+
+// At the middle of the first thread in view.
+function pickMiddle() {
+  const lane = layout.threads.find((each) => each.top + each.height > scroll.scrollTop + HEAD);
+  return lane && pickIn(lane, (state.from + state.to) / 2);
+}
+
+// What the next thread that has calls in view was in at the time of the call picked; step -1: the previous one.
+function pickBeside(step) {
+  const { at, duration_ns: lasted = 0 } = state.picked ?? {}, now = pickedLane();
+  if (now < 0) {
+    pickMiddle();
+    return;
+  }
+  const isInView = at < state.to && at + lasted > state.from, ns = (Math.max(at, state.from) + Math.min(at + lasted, state.to)) / 2;
+  for (let number = now + step; layout.threads[number]; number += step)
+    if (pickIn(layout.threads[number], isInView ? ns : (state.from + state.to) / 2)) return;
+  status.textContent = `No ${step > 0 ? "further thread" : "thread before it"} has a call in view.`;
 }
 
 export function nextWindow(step) {
@@ -102,7 +124,7 @@ const KEYS = {
   w: () => zoom(0.7), s: () => zoom(1 / 0.7), a: () => move(-0.15), d: () => move(0.15), Home: showAll,
   ArrowUp: () => go("caller"), ArrowDown: () => go("callee"), ArrowLeft: () => go("previous"), ArrowRight: () => go("next"),
   Enter: pickMiddle, f: () => state.picked && pick(state.picked.thread, state.picked.seq, "fit"),
-  e: goToEnder, "[": () => nextWindow(-1), "]": () => nextWindow(1),
+  j: () => pickBeside(1), k: () => pickBeside(-1), e: goToEnder, "[": () => nextWindow(-1), "]": () => nextWindow(1),
 };
 const ANYWHERE = {
   "/": () => document.getElementById("find").focus(),
@@ -115,7 +137,7 @@ function onKey(event) {
   const own = event.target.closest?.("input, select, textarea, dialog");
   if (event.ctrlKey || event.metaKey || event.altKey || own || !state.session) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  const letters = /^[wasdef[\]]$/.test(key) || key === "Home";
+  const letters = /^[wasdefjk[\]]$/.test(key) || key === "Home";
   const action = ANYWHERE[key] ?? (event.target === canvas || letters ? KEYS[key] : undefined);
   if (!action || (event.target.closest?.("[role=tab]") && key === "Home")) return; // that is the first tab's
   event.preventDefault();

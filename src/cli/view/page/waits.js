@@ -78,7 +78,6 @@ function arrow(paint, x, y, toX, toY) {
   paint.fill();
 }
 
-// How many it drew.
 export function drawWaits(paint, theme, scrollTop, width, height) {
   const scale = width / (state.to - state.from);
   paint.strokeStyle = theme.wait;
@@ -99,7 +98,6 @@ export function drawWaits(paint, theme, scrollTop, width, height) {
     drawn++;
   }
   document.body.dataset.arrows = String(drawn);
-  return drawn;
 }
 
 export const waitText = (row) => `waited ${duration(row.stop - row.start)} (${row.kind}${row.object ? `, ${row.object}` : ""})`;
