@@ -139,8 +139,23 @@ def forget(path):
             os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
+def read_ahead(server, facts):
+    """Zooms far behind what is read so far, asked until nothing of them is only counted: calls, by width, and whether all was read by then."""
+    found = []
+    for width in (facts["end"] // 1000, facts["end"] // 100000):
+        place = {"from": facts["end"] * 9 // 10, "to": facts["end"] * 9 // 10 + width}
+        begun, asked = time.monotonic(), 0
+        while not asked or sum(thread.get("unread", {"events": []})["events"]):
+            thread, = server.ask("timeline", columns=COLUMNS, depths=DEPTHS, threads=0, **place)["threads"]
+            asked += 1
+        print(f"zoom to {width / 1e6:.3f} ms: all its calls after {time.monotonic() - begun:.2f} s, {asked} answers")
+        found.append((place, sum(thread["slices"][5::8]), "unread" in thread))
+    return found
+
+
 def first_answer(ada, path):
-    """Of a session of which nothing is kept: a picture that waits for no reading, and says what of it is only counted so far."""
+    """Of a session of which nothing is kept: a picture that waits for no reading, and says what of it is only counted so far. What is looked
+    at is read first."""
     begun = time.monotonic()
     server = Begun(ada, path)
     try:
@@ -151,8 +166,18 @@ def first_answer(ada, path):
         asked = server.get("search", function="work", columns=COLUMNS, **{"from": 0, "to": facts["end"]})
         assert asked[:2] == (202, b"the session is being read"), asked      # of an error a browser would tell in its console
         assert sum(thread["unread"]["events"]) > EVENTS // 2
+        assert thread["slices"] and thread["unread"]["ahead"]       # some calls all over it
+        ahead = read_ahead(server, facts)
+        assert ahead[0][2]
+        while server.ask("session")["state"] == "reading":
+            time.sleep(0.1)
+        for place, calls, _ in ahead:
+            thread, = server.ask("timeline", columns=COLUMNS, depths=DEPTHS, threads=0, **place)["threads"]
+            assert "unread" not in thread and abs(sum(thread["slices"][5::8]) - calls) <= DEPTHS * 2
     finally:
         server.end(signal.SIGKILL)
+        for kept in path.glob("pid_*/thread_*/view.zoom"):
+            kept.unlink()
 
 
 def check_long_session(ada, browser, path):

@@ -38,8 +38,9 @@ static void put_threads(struct ada_output *output, const struct ada_view *view)
 		ada_view_put(output, "events", thread->events ? thread->count : 0);
 		ada_view_put(output, "lost", ada_thread_lost(thread));
 		ada_zoom_enter(zoomed);
+		if (zoomed->read || zoomed->ahead.count)
+			ada_view_put(output, "depths", ada_zoom_depths(zoomed));
 		if (zoomed->read) {
-			ada_view_put(output, "depths", zoomed->depths);
 			ada_view_put(output, "from", ada_view_relative(view, zoomed->levels[0].nodes.items->first_ns));
 			ada_view_put(output, "to", ada_view_relative(view, zoomed->read_ns));
 		}

@@ -9,7 +9,7 @@
 #define AGAIN_NS 500000000ull /* a session is opened again after so long, at least */
 #define SHARE 4		      /* and after so many times what that took: so it costs a fifth of a CPU at most */
 
-static uint64_t monotonic_ns(void)
+uint64_t ada_view_now_ns(void)
 {
 	struct timespec now;
 
@@ -86,21 +86,21 @@ static int open_again(struct ada_view *view)
 
 static void rest(uint64_t ns)
 {
-	uint64_t until_ns = monotonic_ns() + ns;
+	uint64_t until_ns = ada_view_now_ns() + ns;
 
-	while (!ada_interrupted() && monotonic_ns() < until_ns)
+	while (!ada_interrupted() && ada_view_now_ns() < until_ns)
 		nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
 }
 
 int ada_view_read_once(struct ada_view *view)
 {
-	uint64_t begun_ns = monotonic_ns();
+	uint64_t begun_ns = ada_view_now_ns();
 	int status;
 
 	view->live = view->zoom.live = goes_on(view->session);
 	view->zoom.keeps = true;
 	status = ada_zoom_build(&view->zoom, 0);
-	view->built_ns = monotonic_ns() - begun_ns;
+	view->built_ns = ada_view_now_ns() - begun_ns;
 	if (status)
 		ada_error_system(&view->error, -status, "%s", view->session->path);
 	atomic_store(&view->state, status ? ADA_VIEW_FAILED : ADA_VIEW_READY);
@@ -112,19 +112,19 @@ int ada_view_read_once(struct ada_view *view)
 void *ada_view_read(void *context)
 {
 	struct ada_view *view = context;
-	uint64_t begun_ns = monotonic_ns(), took_ns;
+	uint64_t begun_ns = ada_view_now_ns(), took_ns;
 	int status = ada_view_read_once(view);
 
-	took_ns = monotonic_ns() - begun_ns;
+	took_ns = ada_view_now_ns() - begun_ns;
 	while (!status && view->live && !ada_interrupted()) {
 		rest(took_ns * SHARE > AGAIN_NS ? took_ns * SHARE : AGAIN_NS);
-		begun_ns = monotonic_ns();
+		begun_ns = ada_view_now_ns();
 		/* What can't be read now may be in a moment: it is being written. */
 		if (!ada_interrupted() && !open_again(view)) {
 			ada_zoom_build(&view->zoom, 0);
 			count_functions(view);
 		}
-		took_ns = monotonic_ns() - begun_ns;
+		took_ns = ada_view_now_ns() - begun_ns;
 	}
 	return NULL;
 }

@@ -6,7 +6,8 @@
 #include <string.h>
 #include "cli/view/names.h"
 
-#define LEAVES 1500u /* that one answer reads, of all threads together: 20 us each */
+#define LEAVES 1500u	    /* that one answer reads, of all threads together: 20 us each */
+#define AHEAD_NS 120000000u /* for so long an answer reads what isn't read yet: the page asks again while that comes */
 
 /* One slice is eight numbers: depth, column, start, duration, function, calls and their time in this column, index_seq. A call without a
  * known end has index_seq -1; one that began before the view counts no calls. */
@@ -66,11 +67,17 @@ static struct ada_zoom_view made_coarse(const struct ada_zoom_view *range, uint3
 	return view;
 }
 
-/* `leaves` may be read for it. */
-static int put_thread(struct ada_question *question, size_t number, const struct ada_zoom_view *range, uint64_t leaves,
+/* What one thread of an answer may cost. */
+struct share {
+	uint64_t leaves; /* that are read for its picture */
+	uint32_t samples;
+	uint64_t ahead_ns;
+};
+
+static int put_thread(struct ada_question *question, size_t number, const struct ada_zoom_view *range, const struct share *share,
 		      struct ada_view_names *names)
 {
-	const struct ada_zoom_thread *thread = &question->view->zoom.threads[number];
+	struct ada_zoom_thread *thread = &question->view->zoom.threads[number];
 	struct ada_output *output = question->output;
 	struct ada_zoom_view drawn;
 	struct ada_zoom_picture picture;
@@ -78,9 +85,10 @@ static int put_thread(struct ada_question *question, size_t number, const struct
 	int status;
 
 	ada_zoom_enter(thread);
-	coarse = ada_zoom_coarse(thread, range, leaves);
+	status = ada_zoom_ahead(thread, range, share->samples, ada_view_now_ns() + share->ahead_ns);
+	coarse = ada_zoom_coarse(thread, range, share->leaves);
 	drawn = made_coarse(range, coarse);
-	status = ada_zoom_draw(&picture, thread, &drawn);
+	status = ada_zoom_draw(&picture, thread, &drawn) ?: status;
 	if (status) {
 		ada_error_set(&question->error, -status, "out of memory");
 	} else {
@@ -90,7 +98,7 @@ static int put_thread(struct ada_question *question, size_t number, const struct
 		put_picture(output, question->view, thread, &picture, coarse, names);
 		ada_output_string(output, "]");
 		ada_view_put(output, "coarse", coarse);
-		ada_view_put_lanes(output, question->view, thread, range);
+		status = ada_view_put_lanes(output, question->view, thread, range);
 		ada_output_string(output, "}");
 	}
 	ada_zoom_leave(thread);
@@ -113,7 +121,8 @@ int ada_view_timeline(struct ada_question *question)
 	struct ada_view *view = question->view;
 	const char *text = ada_question_text(question, "threads");
 	struct ada_view_names names = {};
-	uint64_t leaves = LEAVES / count_numbers(text ?: ""), exact;
+	uint64_t threads = count_numbers(text ?: ""), exact;
+	struct share share = { LEAVES / threads, LEAVES / (uint32_t)threads + 1, AHEAD_NS / threads };
 	struct ada_zoom_view range;
 	int status = ada_question_view(question, &range);
 	bool first = true;
@@ -122,6 +131,8 @@ int ada_view_timeline(struct ada_question *question)
 		status = ada_question_number(question, "exact", !question->connection, &exact);
 	if (status)
 		return status;
+	if (exact)
+		share.leaves = UINT64_MAX;
 	ada_output_string(question->output, "{\"threads\": [");
 	pthread_mutex_lock(&view->lock);
 	for (char *end; text && *text && !status; text = *end ? end + 1 : end) {
@@ -133,7 +144,7 @@ int ada_view_timeline(struct ada_question *question)
 		}
 		ada_output_string(question->output, first ? "\n" : ",\n");
 		first = false;
-		status = put_thread(question, number, &range, exact ? UINT64_MAX : leaves, &names);
+		status = put_thread(question, number, &range, &share, &names);
 	}
 	ada_output_string(question->output, "]");
 	ada_view_names_put(question->output, &names);

@@ -65,9 +65,9 @@ int ada_view_read_once(struct ada_view *view); /* 0 or -errno with a message in 
 int ada_view_export(struct ada_view *view, const struct ada_selection *selection, uint64_t window, const char *path,
 		    struct ada_error *error);
 
-/* Of a picture: losses, scheduling, what has gone, what isn't read. The thread is entered. */
-void ada_view_put_lanes(struct ada_output *output, const struct ada_view *view, const struct ada_zoom_thread *thread,
-			const struct ada_zoom_view *range);
+/* Of a picture: losses, scheduling, what has gone, what isn't read. The thread is entered. 0 or -ENOMEM. */
+int ada_view_put_lanes(struct ada_output *output, const struct ada_view *view, const struct ada_zoom_thread *thread,
+		       const struct ada_zoom_view *range);
 
 /* Answers: 0, or -errno with a message; -EAGAIN: the reading isn't done. */
 int ada_view_facts(struct ada_question *question);
@@ -90,6 +90,8 @@ struct ada_page_file {
 };
 extern const struct ada_page_file ada_page_files[];
 extern const size_t ada_page_file_count;
+
+uint64_t ada_view_now_ns(void); /* CLOCK_MONOTONIC */
 
 static inline uint64_t ada_view_relative(const struct ada_view *view, uint64_t ns)
 {

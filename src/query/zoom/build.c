@@ -55,8 +55,11 @@ static void note_begun(void *context, struct ada_call *call)
 {
 	struct ada_zoom_builder *builder = context;
 	unsigned int bit = ada_zoom_bit(call->function_id);
-	uint32_t cell = find_cell(builder, call);
+	uint32_t cell;
 
+	if (!builder->leaf) /* it began before what is read ahead */
+		return;
+	cell = find_cell(builder, call);
 	builder->leaf->functions[bit / 64] |= 1ull << bit % 64;
 	builder->leaf->cut |= !cell;
 	if (cell)
@@ -192,7 +195,12 @@ static void note_loss(struct ada_zoom_builder *builder, const struct ada_event *
 	}
 }
 
-static void read_stretch(struct ada_zoom_builder *builder, const struct ada_stretch *stretch)
+void ada_zoom_read_open(struct ada_zoom_builder *builder)
+{
+	ada_calls_open(&builder->calls, &(struct ada_calls_receiver){ .context = builder, .begun = note_begun, .ended = note_ended });
+}
+
+void ada_zoom_read_stretch(struct ada_zoom_builder *builder, const struct ada_stretch *stretch)
 {
 	for (uint64_t i = 0; i < stretch->count && !builder->status; i++) {
 		const struct ada_event *event = &stretch->events[i];
@@ -243,11 +251,10 @@ int ada_zoom_read(struct ada_zoom_thread *zoomed, bool finish, atomic_uint_least
 	struct ada_zoom_builder *builder = zoomed->builder;
 
 	if (!zoomed->read)
-		ada_calls_open(&builder->calls,
-			       &(struct ada_calls_receiver){ .context = builder, .begun = note_begun, .ended = note_ended });
+		ada_zoom_read_open(builder);
 	while (!builder->status && ada_stretch_next(&stretch)) {
 		ada_zoom_enter(zoomed);
-		read_stretch(builder, &stretch);
+		ada_zoom_read_stretch(builder, &stretch);
 		zoomed->read = stretch.next;
 		zoomed->read_ns = builder->calls.last_ns;
 		ada_zoom_leave(zoomed);

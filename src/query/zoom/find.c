@@ -23,7 +23,7 @@ static int compare_ids(const void *left, const void *right)
 /* The events of a leaf from `position` on; *count up to its end, or their packed block's. */
 static const struct ada_event *leaf_events(const struct ada_zoom_thread *thread, size_t leaf, uint64_t position, uint64_t *count)
 {
-	uint64_t end = ((uint64_t)leaf + 1) * ADA_ZOOM_LEAF;
+	uint64_t end = ada_zoom_leaf_first(thread, leaf + 1);
 	const struct ada_event *events = NULL;
 
 	*count = 0;
@@ -38,7 +38,7 @@ static const struct ada_event *leaf_events(const struct ada_zoom_thread *thread,
 
 static void find_in_leaf(const struct finding *finding, size_t leaf)
 {
-	uint64_t position = (uint64_t)leaf * ADA_ZOOM_LEAF, count;
+	uint64_t position = ada_zoom_leaf_first(finding->thread, leaf), count;
 	const struct ada_event *events;
 
 	while ((events = leaf_events(finding->thread, leaf, position, &count)) && count) {
@@ -83,7 +83,7 @@ int ada_zoom_find(bool *columns, uint64_t *first, const struct ada_zoom_thread *
 	uint64_t *sorted;
 
 	*first = UINT64_MAX;
-	if (!thread->level_count || !count || view->to_ns <= view->from_ns)
+	if (!count || view->to_ns <= view->from_ns)
 		return 0;
 	sorted = malloc(count * sizeof *sorted);
 	if (!sorted)
@@ -93,8 +93,14 @@ int ada_zoom_find(bool *columns, uint64_t *first, const struct ada_zoom_thread *
 	for (size_t i = 0; i < count; i++)
 		finding.mask[ada_zoom_bit(sorted[i]) / 64] |= 1ull << ada_zoom_bit(sorted[i]) % 64;
 	finding.functions = sorted;
-	for (size_t i = 0; i < thread->levels[thread->level_count - 1].nodes.count; i++)
+	for (size_t i = 0; thread->level_count && i < thread->levels[thread->level_count - 1].nodes.count; i++)
 		find_in_node(&finding, thread->level_count - 1, i);
+	for (size_t i = 0; i < thread->ahead.count; i++) {
+		finding.thread = thread->ahead.items[i];
+		for (size_t leaf = thread->read > finding.thread->first ? ada_zoom_leaf_at(finding.thread, thread->read) : 0;
+		     leaf < finding.thread->levels[0].nodes.count; leaf++)
+			find_in_node(&finding, 0, leaf);
+	}
 	free(sorted);
 	return 0;
 }
@@ -102,7 +108,7 @@ int ada_zoom_find(bool *columns, uint64_t *first, const struct ada_zoom_thread *
 /* The function's first call behind `after` (or last one before `before`) in a leaf; UINT64_MAX: none. */
 static uint64_t seek_in_leaf(const struct ada_zoom_thread *thread, size_t leaf, uint64_t bound, uint64_t function_id, bool backwards)
 {
-	uint64_t position = (uint64_t)leaf * ADA_ZOOM_LEAF, count, found = UINT64_MAX;
+	uint64_t position = ada_zoom_leaf_first(thread, leaf), count, found = UINT64_MAX;
 	const struct ada_event *events;
 
 	while ((events = leaf_events(thread, leaf, position, &count)) && count) {
@@ -119,9 +125,10 @@ static uint64_t seek_in_leaf(const struct ada_zoom_thread *thread, size_t leaf, 
 	return found;
 }
 
-uint64_t ada_zoom_seek(const struct ada_zoom_thread *thread, uint64_t position, uint64_t function_id, bool backwards)
+uint64_t ada_zoom_seek(const struct ada_zoom_thread *whole, uint64_t position, uint64_t function_id, bool backwards)
 {
-	size_t leaf = (size_t)(position / ADA_ZOOM_LEAF), count = thread->level_count ? thread->levels[0].nodes.count : 0;
+	const struct ada_zoom_thread *thread = ada_zoom_part(whole, position);
+	size_t leaf = ada_zoom_leaf_at(thread, position), count = thread->level_count ? thread->levels[0].nodes.count : 0;
 
 	for (; leaf < count; leaf += backwards ? (size_t)-1 : 1) {
 		uint64_t found;
@@ -171,17 +178,19 @@ static void follow_ended(void *context, const struct ada_call *call)
 		following->path->items[number].end_ns = call->end_ns;
 }
 
-int ada_zoom_path_at(ada_zoom_path *path, const struct ada_zoom_thread *thread, uint64_t position)
+int ada_zoom_path_at(ada_zoom_path *path, const struct ada_zoom_thread *whole, uint64_t position)
 {
+	const struct ada_zoom_thread *thread = ada_zoom_part(whole, position);
+	size_t leaf = ada_zoom_leaf_at(thread, position);
 	struct following following = { .path = path, .position = position };
 	struct ada_zoom_reader reader = { .context = &following, .begun = follow_begun, .ended = follow_ended };
 	int status;
 
 	path->count = 0;
-	if (!thread->level_count || position / ADA_ZOOM_LEAF >= thread->levels[0].nodes.count)
+	if (!thread->level_count || leaf >= thread->levels[0].nodes.count)
 		return -ENOENT;
-	status = ada_zoom_leaf_read(thread, (size_t)(position / ADA_ZOOM_LEAF), &reader);
-	ada_zoom_leaf_release(thread, (size_t)(position / ADA_ZOOM_LEAF), (size_t)(position / ADA_ZOOM_LEAF) + 1);
+	status = ada_zoom_leaf_read(thread, leaf, &reader);
+	ada_zoom_leaf_release(thread, leaf, leaf + 1);
 	if (status || following.status)
 		return -ENOMEM;
 	return following.found ? 0 : -ENOENT;

@@ -29,6 +29,14 @@ struct ada_zoom_builder {
 	int status;
 };
 
+/* zoom.c: empty, with a builder. 0 or -ENOMEM. */
+int ada_zoom_thread_open(struct ada_zoom_thread *zoomed, const struct ada_thread *thread);
+void ada_zoom_thread_close(struct ada_zoom_thread *zoomed);
+/* build.c: before the first stretch, and each stretch in turn; builder->status becomes -ENOMEM. */
+void ada_zoom_read_open(struct ada_zoom_builder *builder);
+struct ada_stretch;
+void ada_zoom_read_stretch(struct ada_zoom_builder *builder, const struct ada_stretch *stretch);
+
 /* build.c: reads the events that are there and weren't read yet; `finish`: they are all that come. Adds what it reads to `done`, and ends
  * soon after `others` isn't 0. 0 or -errno. */
 int ada_zoom_read(struct ada_zoom_thread *zoomed, bool finish, atomic_uint_least64_t *done, const atomic_int *others);
@@ -45,12 +53,23 @@ struct ada_zoom_reader {
 /* The leaf's events stay in memory until they are released. */
 int ada_zoom_leaf_read(const struct ada_zoom_thread *thread, size_t leaf, const struct ada_zoom_reader *reader); /* 0 or -ENOMEM */
 
+/* Position of a leaf's first event, and the leaf of an event, which is not before the first. */
+static inline uint64_t ada_zoom_leaf_first(const struct ada_zoom_thread *thread, size_t leaf)
+{
+	return thread->first + (uint64_t)leaf * ADA_ZOOM_LEAF;
+}
+
+static inline size_t ada_zoom_leaf_at(const struct ada_zoom_thread *thread, uint64_t position)
+{
+	return (size_t)((position - thread->first) / ADA_ZOOM_LEAF);
+}
+
 /* Leaves from <= number < to, which were read, leave this process's memory: pictures of a long thread read thousands. */
 static inline void ada_zoom_leaf_release(const struct ada_zoom_thread *thread, size_t from, size_t to)
 {
-	uint64_t end = (uint64_t)to * ADA_ZOOM_LEAF;
+	uint64_t end = ada_zoom_leaf_first(thread, to);
 
-	atf_thread_release(thread->thread->events, (uint64_t)from * ADA_ZOOM_LEAF,
+	atf_thread_release(thread->thread->events, ada_zoom_leaf_first(thread, from),
 			   end < thread->thread->count ? end : thread->thread->count);
 }
 

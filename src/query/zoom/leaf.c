@@ -73,7 +73,7 @@ static int feed(struct leaf_reading *reading, const struct ada_event *event, uin
 
 int ada_zoom_leaf_read(const struct ada_zoom_thread *thread, size_t leaf, const struct ada_zoom_reader *reader)
 {
-	uint64_t position = (uint64_t)leaf * ADA_ZOOM_LEAF, end = position + ADA_ZOOM_LEAF, count;
+	uint64_t position = ada_zoom_leaf_first(thread, leaf), end = position + ADA_ZOOM_LEAF, count;
 	struct leaf_reading reading = { .thread = thread, .reader = reader, .at_end = thread->whole && end >= thread->read };
 	int status;
 

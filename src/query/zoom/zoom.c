@@ -83,7 +83,7 @@ int ada_zoom_build(struct ada_zoom *zoom, unsigned int workers)
 	return atomic_load(&crew.status);
 }
 
-static int thread_open(struct ada_zoom_thread *zoomed, const struct ada_thread *thread)
+int ada_zoom_thread_open(struct ada_zoom_thread *zoomed, const struct ada_thread *thread)
 {
 	const AtfTotalsHeader *totals = thread->events ? atf_thread_totals(thread->events) : NULL;
 
@@ -99,6 +99,28 @@ static int thread_open(struct ada_zoom_thread *zoomed, const struct ada_thread *
 	return 0;
 }
 
+void ada_zoom_thread_close(struct ada_zoom_thread *zoomed)
+{
+	for (size_t i = 0; i < zoomed->ahead.count; i++) {
+		ada_zoom_thread_close(zoomed->ahead.items[i]);
+		free(zoomed->ahead.items[i]);
+	}
+	ada_array_free(&zoomed->ahead);
+	for (unsigned int level = 0; level < ADA_ZOOM_LEVELS; level++)
+		ada_array_free(&zoomed->levels[level].nodes);
+	ada_array_free(&zoomed->cells);
+	ada_array_free(&zoomed->open);
+	ada_array_free(&zoomed->strays);
+	ada_array_free(&zoomed->losses);
+	if (!zoomed->builder)
+		return;
+	ada_calls_close(&zoomed->builder->calls);
+	ada_array_free(&zoomed->builder->places);
+	pthread_mutex_destroy(&zoomed->builder->turn);
+	pthread_mutex_destroy(&zoomed->builder->lock);
+	free(zoomed->builder);
+}
+
 int ada_zoom_open(struct ada_zoom *zoom, const struct ada_session *session)
 {
 	*zoom = (struct ada_zoom){ .session = session, .threads = calloc(session->threads.count + 1, sizeof *zoom->threads) };
@@ -108,7 +130,7 @@ int ada_zoom_open(struct ada_zoom *zoom, const struct ada_session *session)
 		const struct ada_thread *thread = &session->threads.items[i];
 
 		zoom->thread_count = i + 1;
-		if (thread_open(&zoom->threads[i], thread)) {
+		if (ada_zoom_thread_open(&zoom->threads[i], thread)) {
 			ada_zoom_close(zoom);
 			return -ENOMEM;
 		}
@@ -149,6 +171,8 @@ int ada_zoom_follow(struct ada_zoom *zoom, const struct ada_session *session)
 		next.threads[i] = *before;
 		next.threads[i].thread = now.thread;
 		next.threads[i].builder->zoomed = &next.threads[i];
+		for (size_t j = 0; j < next.threads[i].ahead.count; j++)
+			next.threads[i].ahead.items[j]->thread = now.thread;
 		*before = now;
 		done += next.threads[i].read;
 	}
@@ -162,23 +186,8 @@ int ada_zoom_follow(struct ada_zoom *zoom, const struct ada_session *session)
 
 void ada_zoom_close(struct ada_zoom *zoom)
 {
-	for (size_t i = 0; i < zoom->thread_count; i++) {
-		struct ada_zoom_thread *zoomed = &zoom->threads[i];
-
-		for (unsigned int level = 0; level < ADA_ZOOM_LEVELS; level++)
-			ada_array_free(&zoomed->levels[level].nodes);
-		ada_array_free(&zoomed->cells);
-		ada_array_free(&zoomed->open);
-		ada_array_free(&zoomed->strays);
-		ada_array_free(&zoomed->losses);
-		if (!zoomed->builder)
-			continue;
-		ada_calls_close(&zoomed->builder->calls);
-		ada_array_free(&zoomed->builder->places);
-		pthread_mutex_destroy(&zoomed->builder->turn);
-		pthread_mutex_destroy(&zoomed->builder->lock);
-		free(zoomed->builder);
-	}
+	for (size_t i = 0; i < zoom->thread_count; i++)
+		ada_zoom_thread_close(&zoom->threads[i]);
 	free(zoom->threads);
 	*zoom = (struct ada_zoom){};
 }

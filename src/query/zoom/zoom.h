@@ -27,6 +27,11 @@
  * Pictures don't wait for the reading: at any moment they are of what has been read so far, of which a call that is still open lasts until
  * the last event read. A reading of a thread that is being recorded goes on where it stood (ada_zoom_follow). What a long reading found is
  * kept beside the thread's files (keep.c) for the next one.
+ *
+ * Nor does what is looked at wait until the reading comes there (ahead.c): parts of the thread are read before it is their turn, as leaves
+ * of their own, and pictures have them, too.
+ *
+ *   read in turn ----------------->|        [part read ahead]    [part]        not read
  */
 #ifndef ADA_QUERY_ZOOM_H
 #define ADA_QUERY_ZOOM_H
@@ -82,7 +87,8 @@ struct ada_zoom_builder; /* where the reading of a thread stands: internal.h */
 struct ada_zoom_thread {
 	const struct ada_thread *thread;
 	struct ada_zoom_builder *builder;
-	uint64_t read;	  /* events so far: of these pictures are */
+	uint64_t first;	  /* position of its first leaf: 0, or of a part that was read ahead some multiple of ADA_ZOOM_LEAF */
+	uint64_t read;	  /* position behind the last event read so far: of these pictures are */
 	uint64_t read_ns; /* the last one's time */
 	bool whole;	  /* all, and what is open at the end has ended there */
 	uint32_t first_segment;
@@ -90,10 +96,11 @@ struct ada_zoom_thread {
 	struct ada_zoom_level levels[ADA_ZOOM_LEVELS];
 	unsigned int level_count;
 	ADA_ARRAY(struct ada_zoom_cell) cells;
-	ADA_ARRAY(struct ada_zoom_open) open;	/* by position */
-	ADA_ARRAY(struct ada_zoom_open) strays; /* calls on other stacks that end in another leaf than they begin in; by position */
-	ADA_ARRAY(struct ada_zoom_loss) losses; /* by time */
-	uint32_t depths;			/* the deepest call's depth, plus one */
+	ADA_ARRAY(struct ada_zoom_open) open;	   /* by position */
+	ADA_ARRAY(struct ada_zoom_open) strays;	   /* calls on other stacks that end in another leaf than they begin in; by position */
+	ADA_ARRAY(struct ada_zoom_loss) losses;	   /* by time */
+	uint32_t depths;			   /* the deepest call's depth, plus one */
+	ADA_ARRAY(struct ada_zoom_thread *) ahead; /* parts that were read ahead, by `first`; none lies in another */
 };
 
 struct ada_zoom {
@@ -135,6 +142,19 @@ struct ada_zoom_view {
 	uint32_t columns;	 /* > 0 */
 	uint32_t depths;	 /* deeper calls are left out */
 };
+
+/* What is read ahead (ahead.c); the thread is entered. */
+
+/* Reads what the view has of the thread that wasn't read yet, until `until_ns` of CLOCK_MONOTONIC or little longer, and gives what is left
+ * to the next question: all events in their order where they are some leaves for each of the `samples`, else so many leaves, spread over the
+ * view and its newest first. 0 or -ENOMEM. */
+int ada_zoom_ahead(struct ada_zoom_thread *thread, const struct ada_zoom_view *view, uint32_t samples, uint64_t until_ns);
+/* How many of the events from <= position < to, which lie behind what was read in turn, were read ahead. */
+uint64_t ada_zoom_ahead_events(const struct ada_zoom_thread *thread, uint64_t from, uint64_t to);
+/* The part that was read ahead and has the event; else the thread itself. */
+const struct ada_zoom_thread *ada_zoom_part(const struct ada_zoom_thread *thread, uint64_t position);
+/* Depths of all that was read, ahead, too. */
+uint32_t ada_zoom_depths(const struct ada_zoom_thread *thread);
 
 struct ada_zoom_picture {
 	/* cells[depth * columns + column]; calls 0: none begins there. A cell's longest call may reach beyond its column. */

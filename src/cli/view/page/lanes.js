@@ -78,7 +78,7 @@ export function drawAged(paint, theme, lane, top, width) {
   say(paint, theme, part, top + 3, aged[3] ? `${count(aged[2])} older events were overwritten, as asked` : `${count(aged[2])} events have gone: their sums by function stay`);
 }
 
-// What isn't read yet: how many events there are, as the index has it by time.
+// What isn't read yet: how many events there are, as the index has it by time; dots over what was read ahead, which isn't summarised yet.
 export function drawUnread(paint, theme, lane, top, width) {
   const unread = pictures.get(lane.index)?.unread;
   const part = unread && clip(scaleOf(width), width, unread.from, answer.to, 2);
@@ -89,7 +89,12 @@ export function drawUnread(paint, theme, lane, top, width) {
     const x = xOf(answer.from + at * wide), high = events / most * SKETCH;
     if (events && x < width) paint.fillRect(x, top + HEAD + SKETCH - high, Math.max(xOf(answer.from + (at + 1) * wide) - x, 1), high);
   });
-  say(paint, theme, part, top + 3, "being read: so many events");
+  paint.fillStyle = theme.quiet;
+  for (let i = 0; i < unread.ahead.length; i += 2) {
+    const ahead = clip(xOf, width, unread.ahead[i], unread.ahead[i + 1], 2);
+    for (let x = ahead ? Math.ceil(ahead[0] / 4) * 4 : 1; ahead && x < ahead[1]; x += 4) paint.fillRect(x, top + HEAD - 3, 2, 2);
+  }
+  say(paint, theme, part, top + 3, unread.events.some(Boolean) ? "being read: so many events" : "read ahead: calls that began long before may be missing");
 }
 
 // The words for a point of the strip under a thread's calls; null: it isn't there, or nothing is known.

@@ -6,7 +6,7 @@ import { listenToInput, move, showWindow, zoom } from "./input.js";
 import { listenToSearch } from "./search.js";
 import { addressRead, change, listen, nameThreads, show, showAll, state } from "./state.js";
 import { stripsMake } from "./strips.js";
-import { fetchSoon, layOut } from "./timeline.js";
+import { fetchNews, fetchSoon, layOut } from "./timeline.js";
 import { waitsForget, waitsSoon } from "./waits.js";
 import "./details.js";
 import "./flame.js";
@@ -90,7 +90,7 @@ function sessionTake(session) {
   const isNew = session.read !== before.read || session.end !== before.end || session.state !== before.state;
   if (isNew) {
     layOut();
-    fetchSoon();
+    fetchNews();
   }
   if (session.live && session.end > before.end && state.to >= before.end) {
     const by = session.end - before.end;

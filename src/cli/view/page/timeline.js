@@ -77,9 +77,26 @@ function failed(error) {
 }
 
 let stillness = 0;
+let asked = null;     // what the server is being asked for
+let isNews = false;   // there was more to show meanwhile
+
+const questionOf = (lanes) => [state.from, state.to, ...lanes.map((lane) => lane.index)].join(" ");
 
 const fetchNow = latest(async (signal) => {
   clearTimeout(stillness);
+  asked = questionOf(visibleThreads());
+  isNews = false;
+  try {
+    await fetchPictures(signal);
+  } finally {
+    if (!signal.aborted) {
+      asked = null;
+      if (isNews) fetchSoon();
+    }
+  }
+}, failed);
+
+async function fetchPictures(signal) {
   sharpen.stop();
   const lanes = visibleThreads();
   if (!lanes.length || state.session.state === "failed") return;
@@ -99,13 +116,19 @@ const fetchNow = latest(async (signal) => {
   shown();
   const coarse = told.threads.filter((each) => each.coarse > 1).map((each) => each.thread);
   if (coarse.length) stillness = setTimeout(() => sharpen(parameters, coarse), STILL);
-}, failed);
+}
 
 let timer = 0;
 
 export function fetchSoon() {
   clearTimeout(timer);
   timer = setTimeout(fetchNow, 40);
+}
+
+// There is more to show of what is in view. An answer that is under way is waited for: else the next news would stop it, too, and none came.
+export function fetchNews() {
+  if (asked === questionOf(visibleThreads())) isNews = true;
+  else fetchSoon();
 }
 
 // A picture that would have taken long has several pixels in one. Once nobody zooms, each such thread is asked for alone.
