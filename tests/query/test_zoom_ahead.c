@@ -201,7 +201,8 @@ static void test_some_leaves_of_a_wide_view(void **state)
 	assert_int_equal(ada_zoom_draw(&picture, thread, &view), 0);
 	for (uint32_t depth = 0; depth < picture.depths; depth++)
 		drawn += sums_of(&picture, depth).calls;
-	assert_true(drawn >= calls && drawn <= calls + known->calls.count / 1000); /* and calls that began before a part, and are open there */
+	assert_true(drawn >= calls &&
+		    drawn <= calls + known->calls.count / 1000); /* and calls that began before a part, and are open there */
 	ada_zoom_picture_free(&picture);
 	ada_array_free(&path);
 	ada_zoom_close(&zoom);

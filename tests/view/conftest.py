@@ -47,6 +47,14 @@ class View:
         return self.process.returncode
 
 
+class Begun(View):
+    """A server that has only just begun."""
+
+    def __init__(self, ada, path):
+        self.process = subprocess.Popen([ada.path, "view", "--no-browser", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.url = self.process.stdout.readline().decode().strip()
+
+
 @pytest.fixture(scope="session")
 def view(ada, session):
     """view(SCENARIO): a server of its session, shared by all tests."""

@@ -2,17 +2,18 @@
 recorded, or whose reading isn't done."""
 import json
 import pathlib
+import signal
 import subprocess
 import time
 
 import pytest
-from conftest import opened_page
+from conftest import Begun, opened_page
 from harness import Session, changed_manifest
 from live import Live
 
 HERE = pathlib.Path(__file__).parent
 RANDOM = "random:11:3:30000"
-PATIENCE = 60
+PATIENCE, SECOND = 60, 1_000_000_000
 WAITS, READY, UNKNOWN, MANY = range(4)
 
 
@@ -240,3 +241,40 @@ def test_a_session_that_is_recorded_comes_in(ada, browser, serve, live):
     picture = server.ask("timeline", threads=",".join(map(str, range(len(facts["threads"])))), columns=50, **{"from": 0, "to": facts["end"] + 1})
     assert sum(thread["slices"][at + 5] for thread in picture["threads"] for at in range(0, len(thread["slices"]), 8)) == \
         sum(row["calls"] for row in result["rows"])
+
+
+@pytest.fixture
+def fast(ada, tmp_path):
+    subprocess.run(["cc", "-g", "-O1", "-o", tmp_path / "fast", HERE / "fast.c"], check=True)
+    recording = Live(ada, tmp_path, [tmp_path / "fast"])
+    yield recording
+    recording.close()
+
+
+def newest_call(server, facts):
+    """When the newest call of the last second began that a picture has; None: it has none."""
+    thread, = server.ask("timeline", threads=0, columns=500, **{"from": max(0, facts["end"] - SECOND), "to": facts["end"] + 1})["threads"]
+    return max((thread["slices"][at + 2] for at in range(0, len(thread["slices"]), 8) if thread["slices"][at]), default=None)
+
+
+@pytest.mark.traces
+def test_the_newest_is_shown_while_a_backlog_is_read(ada, fast):
+    """Of a program that makes millions of events a second, and has for a while: each time the session has grown its last second has calls."""
+    before = Begun(ada, fast.session)
+    try:
+        until(lambda: before.ask("session")["events"] > 20_000_000)
+    finally:
+        before.end(signal.SIGKILL)
+    server = Begun(ada, fast.session)
+    try:
+        first = server.ask("session")
+        assert first["read"] < first["events"] // 2
+        for _ in range(4):
+            at = until(lambda: newest_call(server, server.ask("session")))
+            facts = until(lambda at=at: (told := server.ask("session"))["live"] and told["end"] > at + SECOND // 2 and told)
+        print(f"{facts['events']} events, {facts['read']} of them read: calls until {(facts['end'] - at) / 1e9:.2f} s before")
+        assert facts["events"] > first["events"]
+        told = until(lambda: (said := server.ask("search", function="leaf", **{"from": 0, "to": facts["end"]}))["functions"] and said)
+        assert told["functions"][0]["function"] == "leaf"
+    finally:
+        server.end(signal.SIGKILL)

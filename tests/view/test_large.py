@@ -14,7 +14,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import View, opened_page
+from conftest import Begun, opened_page
 from harness import Session
 
 HERE = pathlib.Path(__file__).parent
@@ -49,14 +49,6 @@ def plain(ada, build_dir, pytestconfig, tmp_path, request):
 def most_memory_kb(process):
     with open(f"/proc/{process.pid}/status") as status:
         return int(re.search(r"VmHWM:\s+(\d+)", status.read())[1])
-
-
-class Begun(View):
-    """A server that has only just begun."""
-
-    def __init__(self, ada, path):
-        self.process = subprocess.Popen([ada.path, "view", "--no-browser", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.url = self.process.stdout.readline().decode().strip()
 
 
 def page_weight(server, page):

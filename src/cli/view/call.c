@@ -66,16 +66,24 @@ static void put_path(struct ada_output *output, const struct ada_view *view, con
 	ada_output_string(output, "]");
 }
 
+/* What is known of the function, maybe of fewer events; NULL: nothing. */
+static const struct ada_function_stats *usual_of(const struct ada_view *view, const struct ada_process *process, uint64_t function_id)
+{
+	const struct ada_module *module = ada_view_counted_module(view, ada_process_module(process, function_id));
+
+	if (!atomic_load(&view->counted) || (view->counted_session && !module))
+		return NULL;
+	return ada_stats_of(&view->stats, module ? (uint64_t)module->number << 32 | ADA_FUNCTION_SYMBOL(function_id) :
+						   ada_process_function_key(process, function_id));
+}
+
 static void put_call(struct ada_question *question, const struct ada_zoom_thread *zoomed, const ada_zoom_path *path)
 {
 	const struct ada_view *view = question->view;
 	const struct ada_thread *thread = zoomed->thread;
 	struct ada_output *output = question->output;
 	const struct ada_zoom_open *call = &path->items[path->count - 1];
-	const struct ada_function_stats *function = atomic_load(&view->counted) ?
-							    ada_stats_of(&view->stats,
-									 ada_process_function_key(thread->process, call->function_id)) :
-							    NULL;
+	const struct ada_function_stats *function = usual_of(view, thread->process, call->function_id);
 
 	ada_output_string(output, "{\"function\": ");
 	ada_view_put_function(output, thread->process, call->function_id);

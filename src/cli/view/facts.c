@@ -22,6 +22,26 @@ static void put_processes(struct ada_output *output, const struct ada_session *s
 	ada_output_string(output, "]");
 }
 
+/* Of what is recorded the losses are those that were read so far. Else the session would read all of it for them, whenever it was opened
+ * again, and the page would wait. */
+static void take_losses(struct ada_view *view)
+{
+	for (size_t i = 0; i < view->session->threads.count; i++) {
+		struct ada_thread *thread = &view->session->threads.items[i];
+		const struct ada_zoom_thread *zoomed = &view->zoom.threads[i];
+		uint64_t lost = 0;
+
+		if (thread->process->finalized)
+			continue;
+		ada_zoom_enter(zoomed);
+		for (size_t j = 0; j < zoomed->losses.count; j++)
+			lost += zoomed->losses.items[j].events;
+		ada_zoom_leave(zoomed);
+		thread->lost = lost > thread->lost ? lost : thread->lost;
+		thread->counted = true;
+	}
+}
+
 static void put_threads(struct ada_output *output, const struct ada_view *view)
 {
 	const struct ada_session *session = view->session;
@@ -129,6 +149,7 @@ int ada_view_facts(struct ada_question *question)
 
 	pthread_mutex_lock(&view->lock);
 	session = view->session;
+	take_losses(view);
 	end_ns = session->start_ns;
 	for (size_t i = 0; i < session->processes.count; i++) {
 		uint64_t ended_ns = ada_process_end_ns(session->processes.items[i]);
@@ -146,7 +167,8 @@ int ada_view_facts(struct ada_question *question)
 	ada_view_put(output, "events", view->zoom.total);
 	if (state == ADA_VIEW_READY)
 		ada_view_put(output, "builtNs", view->built_ns);
-	ada_output_string(output, atomic_load(&view->counted) ? ", \"counted\": true" : ", \"counted\": false");
+	ada_output_string(output, atomic_load(&view->counted) && view->counted_events == view->zoom.total ? ", \"counted\": true" :
+													    ", \"counted\": false");
 	ada_view_put(output, "end", ada_view_relative(view, end_ns));
 	ada_output_string(output, view->live ? ", \"live\": true" : ", \"live\": false");
 	put_processes(output, session);

@@ -50,10 +50,13 @@ static size_t ids_in_process(const struct search *search, const struct ada_proce
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < process->modules.count; i++)
-		for (size_t j = 0; process->modules.items[i] && j < search->found.count; j++)
-			if (search->found.items[j]->module == process->modules.items[i])
+	for (size_t i = 0; i < process->modules.count; i++) {
+		const struct ada_module *module = ada_view_counted_module(search->question->view, process->modules.items[i]);
+
+		for (size_t j = 0; module && j < search->found.count; j++)
+			if (search->found.items[j]->module == module)
 				ids[count++] = ADA_FUNCTION_ID(i, ADA_FUNCTION_SYMBOL(search->found.items[j]->function_id));
+	}
 	return count;
 }
 

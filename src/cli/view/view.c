@@ -115,6 +115,7 @@ int ada_cmd_view(int argc, char **argv)
 	if (status)
 		return status;
 	view.start_ns = view.session->start_ns;
+	view.session_path = strdup(view.session->path);
 	ada_interrupt_catch();
 	signal(SIGPIPE, SIG_IGN);
 	if (ada_zoom_open(&view.zoom, view.session)) {
@@ -125,6 +126,8 @@ int ada_cmd_view(int argc, char **argv)
 		ada_stats_free(&view.stats);
 	}
 	ada_zoom_close(&view.zoom);
+	ada_session_close(view.counted_session);
 	ada_session_close(view.session);
+	free((char *)view.session_path);
 	return status;
 }

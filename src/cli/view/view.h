@@ -21,9 +21,14 @@
 
 struct ada_view {
 	struct ada_session *session;
-	uint64_t start_ns; /* the session's, which doesn't change */
+	uint64_t start_ns;	  /* the session's, which doesn't change */
+	const char *session_path; /* nor does this */
 	struct ada_zoom zoom;
 	struct ada_stats stats; /* of all of it, by key: what is usual for a function */
+	/* Whose functions the statistics name: a session that is recorded is opened once more for them, for they take longer than pictures
+	 * may wait. NULL: `session`. */
+	struct ada_session *counted_session;
+	uint64_t counted_events;
 	/* Names of functions are made at the first question for them, and readers of one thread share its mapped blocks: whoever looks
 	 * into the session while answering holds this. */
 	pthread_mutex_t lock;
@@ -31,7 +36,7 @@ struct ada_view {
 	 * under the lock. */
 	bool live;
 	atomic_int state;	/* enum ada_view_state: pictures are of what has been read so far until it is READY */
-	atomic_bool counted;	/* the statistics are there, too */
+	atomic_bool counted;	/* the statistics are there, too, maybe of fewer events */
 	uint64_t built_ns;	/* how long the reading took */
 	struct ada_error error; /* of FAILED */
 	const char *command;
@@ -59,6 +64,8 @@ int ada_question_thread(struct ada_question *question, const struct ada_zoom_thr
 
 /* read.c: reads the session, and as long as it is recorded what comes; until ada_interrupted(). */
 void *ada_view_read(void *view);
+/* The statistics' number of a module of the session as it is now; NULL where they know none. */
+const struct ada_module *ada_view_counted_module(const struct ada_view *view, const struct ada_module *module);
 int ada_view_read_once(struct ada_view *view); /* 0 or -errno with a message in view->error */
 
 /* export.c: writes a page that needs no server: with the answers to what may be asked of this selection. 0, or -errno with a message. */

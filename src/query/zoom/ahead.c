@@ -17,7 +17,7 @@
 #define SPARSE 8u	     /* times as many leaves are soon read in their order */
 #define KEPT 4u		     /* times the samples: more parts than that aren't kept */
 
-static bool is_late(uint64_t until_ns)
+bool ada_zoom_is_late(uint64_t until_ns)
 {
 	struct timespec now;
 
@@ -147,7 +147,7 @@ static int part_read(struct ada_zoom_thread *part, uint64_t behind, uint64_t to,
 		ada_zoom_read_stretch(builder, &stretch);
 		part->read = stretch.next;
 		part->read_ns = builder->calls.last_ns;
-		if (part->read > behind && is_late(until_ns))
+		if (part->read > behind && ada_zoom_is_late(until_ns))
 			stretch.to = stretch.next;
 	}
 	return builder->status;
@@ -179,7 +179,7 @@ static int read_some(struct ada_zoom_thread *zoomed, uint64_t first, uint64_t la
 		step *= 2;
 	for (; step >= least && step; step /= 2)
 		for (uint64_t leaf = last / step * step; leaf > first && !status; leaf -= step) {
-			if (is_late(until_ns))
+			if (ada_zoom_is_late(until_ns))
 				return 0;
 			status = read_sample(zoomed, leaf * ADA_ZOOM_LEAF, until_ns);
 		}
@@ -206,7 +206,7 @@ static int read_whole(struct ada_zoom_thread *zoomed, uint64_t first, uint64_t t
 			parts_forget(zoomed, number, number + 1);
 		else
 			status = part_read(part, zoomed->read, end < to ? end : to, until_ns);
-	} while (!status && !is_late(until_ns));
+	} while (!status && !ada_zoom_is_late(until_ns));
 	return status;
 }
 

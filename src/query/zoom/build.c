@@ -245,7 +245,7 @@ static int finish_thread(struct ada_zoom_builder *builder)
 	return builder->status;
 }
 
-int ada_zoom_read(struct ada_zoom_thread *zoomed, bool finish, atomic_uint_least64_t *done, const atomic_int *others)
+int ada_zoom_read(struct ada_zoom_thread *zoomed, bool finish, uint64_t until_ns, atomic_uint_least64_t *done, const atomic_int *others)
 {
 	struct ada_stretch stretch = { .thread = zoomed->thread, .next = zoomed->read, .to = zoomed->thread->count };
 	struct ada_zoom_builder *builder = zoomed->builder;
@@ -261,8 +261,10 @@ int ada_zoom_read(struct ada_zoom_thread *zoomed, bool finish, atomic_uint_least
 		atomic_fetch_add(done, stretch.count);
 		if (ada_interrupted() || atomic_load(others))
 			builder->status = -EINTR;
+		if (until_ns && ada_zoom_is_late(until_ns))
+			stretch.to = stretch.next;
 	}
-	if (!builder->status && finish) {
+	if (!builder->status && finish && zoomed->read == zoomed->thread->count) {
 		ada_zoom_enter(zoomed);
 		finish_thread(builder);
 		ada_zoom_leave(zoomed);

@@ -37,9 +37,11 @@ void ada_zoom_read_open(struct ada_zoom_builder *builder);
 struct ada_stretch;
 void ada_zoom_read_stretch(struct ada_zoom_builder *builder, const struct ada_stretch *stretch);
 
-/* build.c: reads the events that are there and weren't read yet; `finish`: they are all that come. Adds what it reads to `done`, and ends
+/* ahead.c: of CLOCK_MONOTONIC. */
+bool ada_zoom_is_late(uint64_t until_ns);
+/* build.c: reads the events that are there and weren't read yet, until `until_ns` unless that is 0; `finish`: they are all that come. Adds what it reads to `done`, and ends
  * soon after `others` isn't 0. 0 or -errno. */
-int ada_zoom_read(struct ada_zoom_thread *zoomed, bool finish, atomic_uint_least64_t *done, const atomic_int *others);
+int ada_zoom_read(struct ada_zoom_thread *zoomed, bool finish, uint64_t until_ns, atomic_uint_least64_t *done, const atomic_int *others);
 /* levels.c: of the leaves, once all are there. 0 or -ENOMEM. */
 int ada_zoom_levels(struct ada_zoom_thread *zoomed);
 

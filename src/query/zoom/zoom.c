@@ -44,8 +44,8 @@ static int build_thread(struct crew *crew, struct ada_zoom_thread *zoomed)
 			return 0;
 		}
 	}
-	status = ada_zoom_read(zoomed, finish, &crew->zoom->done, &crew->status);
-	if (!status && keep)
+	status = ada_zoom_read(zoomed, finish, crew->zoom->until_ns, &crew->zoom->done, &crew->status);
+	if (!status && keep && zoomed->whole)
 		ada_zoom_keep(zoomed);
 	return status;
 }

@@ -109,8 +109,9 @@ struct ada_zoom {
 	size_t thread_count;
 	atomic_uint_least64_t done; /* events that were read so far */
 	uint64_t total;
-	bool live;  /* processes that aren't finalized go on: what is open in them stays so */
-	bool keeps; /* what was found before is taken, and what took long is kept */
+	bool live;	   /* processes that aren't finalized go on: what is open in them stays so */
+	bool keeps;	   /* what was found before is taken, and what took long is kept */
+	uint64_t until_ns; /* of CLOCK_MONOTONIC: building ends soon behind it, and the next one goes on there; 0: at the end */
 };
 
 /* Empty; building fills it. 0 or -ENOMEM. */
