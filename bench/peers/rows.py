@@ -250,8 +250,10 @@ def all_rows(place, scale, cpus):
     def n(count):
         return str(max(int(count * scale), 1))
 
+    lua = functools.cache(lambda: programs.lua(place))
     rows += [
-        Whole("lua", "lua", scale, floor, lambda at: [scripts / "work.lua", n(800)], lambda: programs.lua(place)),
+        Whole("lua", "lua", scale, floor, lambda at: [scripts / "work.lua", n(800)], lua),
+        Whole("lua-long", "lua, ten times as long", scale, floor, lambda at: [scripts / "work.lua", n(8000)], lua),
         Whole("sqlite", "sqlite", scale, floor, lambda at: [":memory:", query(n(15000))],
               lambda: programs.sqlite(place)),
         Whole("python", "python3.11", scale, floor,
