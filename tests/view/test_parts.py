@@ -260,3 +260,29 @@ def test_a_browser_is_opened_where_there_is_a_desktop(ada, session, tmp_path, de
         process.terminate()
         process.communicate(timeout=PATIENCE)
     assert opened.read_text().strip() == url if desktop else not opened.exists()
+
+
+def test_a_window_chosen_shows_its_flame_graph_and_back_leads_back(browser, view):
+    """The list says rule, thread and length. Views that are chosen are in the browser's history, those on the way are not."""
+    server = view("story")
+    window, = server.facts["windows"]
+    marked = next(mark for mark in window["marks"] if mark["rule"] or "thread" in mark)
+    whole = "const { state } = await import('./state.js'); return state.from <= 0 && state.to >= state.session.end"
+    with opened_page(browser, server.url) as page:
+        page.until("return location.hash.includes('from=')")
+        said = page.text("#windows option[value='0']")
+        assert (marked["rule"] or window["kinds"]) in said
+        assert page.run("return (await import('./state.js')).state.session.threads[arguments[0]].called", marked["thread"]) in said
+        before = page.run("return history.length")
+        page.click("#windows option[value='0']")
+        page.until("return document.getElementById('flame').dataset.of === 'window 0'")
+        page.until("return history.length === arguments[0] + 1", before)
+        page.run("const { move } = await import('./input.js'); for (let i = 0; i < 30; i++) move(0.01)")
+        page.until("const { state } = await import('./state.js'); return location.hash.includes(`from=${Math.round(state.from)}&`)")
+        assert page.run("return history.length") <= before + 2
+        page.run("history.go(arguments[0] - history.length)", before)
+        page.until("return !location.hash.includes('of=0')")
+        page.until(whole)
+        page.run("history.forward()")
+        page.until("return location.hash.includes('of=0')")
+        page.until("const { state } = await import('./state.js'); return state.of === '0' && state.to < state.session.end")

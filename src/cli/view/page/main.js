@@ -4,7 +4,7 @@ import { redraw, themeRead } from "./draw.js";
 import { count, duration, element, time } from "./format.js";
 import { listenToInput, move, showWindow, zoom } from "./input.js";
 import { listenToSearch } from "./search.js";
-import { addressRead, change, listen, nameThreads, show, showAll, state } from "./state.js";
+import { addressRead, along, change, jump, listen, nameThreads, show, showAll, state } from "./state.js";
 import { stripsMake } from "./strips.js";
 import { fetchNews, fetchSoon, layOut } from "./timeline.js";
 import { waitsForget, waitsSoon } from "./waits.js";
@@ -51,6 +51,12 @@ function tabsMove(event) {
   byId(`tab-${state.tab}`).focus();
 }
 
+// What marked it, on which thread, and how long it is.
+function windowText(window, number, session) {
+  const mark = window.marks.find((each) => each.rule || each.thread !== undefined) ?? {}, thread = session.threads[mark.thread];
+  return [`${number}: ${mark.rule || window.kinds}`, thread?.called, duration((window.to ?? session.end) - window.from)].filter(Boolean).join(", ");
+}
+
 function sessionTell(session) {
   const losses = byId("losses"), select = byId("windows"), of = byId("of");
   const chosen = [select.value, of.value];
@@ -63,7 +69,7 @@ function sessionTell(session) {
   if (session.range) losses.textContent = `${time(session.range.from)} to ${time(session.range.to)} of ${losses.textContent}`;
   losses.className = lost ? "lost" : "";
   select.replaceChildren(element("option", { value: "" }, "whole session"), ...session.windows.map((window, i) =>
-    element("option", { value: String(i) }, `${i}: ${window.kinds} (${duration((window.to ?? session.end) - window.from)})`)));
+    element("option", { value: String(i) }, windowText(window, i, session))));
   of.replaceChildren(element("option", { value: "" }, "visible range"), ...session.windows.map((window, i) => element("option", { value: String(i) }, `window ${i}: ${window.kinds}`)));
   [select.value, of.value] = chosen;
 }
@@ -94,6 +100,7 @@ function sessionTake(session) {
   }
   if (session.live && session.end > before.end && state.to >= before.end) {
     const by = session.end - before.end;
+    along();
     if (state.from <= 0) showAll();
     else show(state.from + by, state.to + by);
   }
@@ -114,12 +121,18 @@ function listenToControls() {
   byId("out").addEventListener("click", () => zoom(2));
   byId("left").addEventListener("click", () => move(-0.3));
   byId("right").addEventListener("click", () => move(0.3));
-  byId("whole").addEventListener("click", showAll);
+  byId("whole").addEventListener("click", () => {
+    jump();
+    showAll();
+  });
   byId("theme").addEventListener("click", () => themeSet(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
   byId("help").addEventListener("click", () => byId("keys").showModal());
   byId("windows").addEventListener("change", (event) => {
-    if (event.target.value === "") showAll();
-    else showWindow(state.session.windows[Number(event.target.value)]);
+    jump();
+    const chosen = event.target.value;
+    if (chosen === "") showAll();
+    else showWindow(state.session.windows[Number(chosen)]);
+    change({ of: chosen, ...(chosen === "" || state.tab === "report" || state.tab === "narrative" ? {} : { tab: "flame" }) });
   });
   byId("of").addEventListener("change", (event) => change({ of: event.target.value }));
   for (const tab of TABS) byId(`tab-${tab}`).addEventListener("click", () => change({ tab }));

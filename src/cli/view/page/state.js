@@ -29,6 +29,8 @@ export function listen(listener) {
   listeners.push(listener);
 }
 
+const REST = 1000; // ms: what moves again after so long is another view to come back to
+let isJump = false, isAlong = false, writtenAt = 0;
 let addressTimer = 0, isAddressRead = false; // until then the address is who opened the page's, and no range is known
 
 function addressWrite() {
@@ -39,7 +41,22 @@ function addressWrite() {
   }
   if (state.find) fields.set("find", state.find);
   if (state.of) fields.set("of", state.of);
-  history.replaceState(null, "", `#${fields}`);
+  const hash = `#${fields}`, now = performance.now();
+  if (hash !== location.hash) {
+    if (!isAlong && (isJump || now - writtenAt > REST)) history.pushState(null, "", hash);
+    else history.replaceState(null, "", hash);
+  }
+  isJump = isAlong = false;
+  writtenAt = now;
+}
+
+// The next view is one to come back to by Back, though the last one was only just there; or, with `along`, no other view than that.
+export function jump() {
+  isJump = true;
+}
+
+export function along() {
+  isAlong = true;
 }
 
 export function change(changes) {
@@ -71,7 +88,8 @@ export function addressRead() {
   const fields = new URLSearchParams(location.hash.slice(1));
   const number = (name) => (fields.has(name) && Number.isFinite(Number(fields.get(name))) ? Number(fields.get(name)) : null);
   isAddressRead = true;
-  const changes = { tab: fields.get("tab") ?? state.tab, find: fields.get("find") ?? "",
+  along();
+  const changes = { picked: null, tab: fields.get("tab") ?? state.tab, find: fields.get("find") ?? "",
     of: state.session.windows[Number(fields.get("of") ?? "none")] ? fields.get("of") : "" };
   if (number("thread") !== null && number("seq") !== null) changes.picked = { thread: number("thread"), seq: number("seq") };
   if (number("from") !== null && number("to") > number("from")) show(number("from"), number("to"));
