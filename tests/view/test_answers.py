@@ -160,6 +160,8 @@ def test_a_search_marks_where_the_function_is_called(view, calls):
     assert {each["function"] for each in server.ask("search", function="re*")["functions"]} == {"render", "recurse", "read"}
     assert {each["function"] for each in server.ask("search", function="ECO")["functions"]} == {"decode"}
     assert server.ask("search", function="nothing like it")["found"] == 0
+    assert {each["function"] for each in server.ask("search", function="=read")["functions"]} == {"read"}
+    assert server.ask("search", function="=rea")["found"] == server.ask("search", function="=re*")["found"] == 0
 
 
 @pytest.mark.parametrize("command", ["report", "graph", "narrate"])

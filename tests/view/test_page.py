@@ -179,6 +179,16 @@ def test_a_search_shows_its_marks(page):
     assert browser.text("#call h2") == "malloc"
 
 
+def test_a_click_on_a_name_finds_that_function_alone(page):
+    browser = page(RANDOM)
+    browser.click("#tab-report")
+    browser.until("return document.getElementById('report').dataset.of")
+    name = browser.run("return document.querySelector('#report td .link').title.replace(/ \\[.*/, '')")
+    browser.click("#report td .link")
+    browser.until("return document.getElementById('found').dataset.of === '=' + arguments[0]", name)
+    assert "1 function in the whole session" in browser.text("#found")
+
+
 def test_flame_graph_and_report_are_of_what_is_visible(page, view):
     browser = page(RANDOM)
     browser.click("#tab-report")

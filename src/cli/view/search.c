@@ -13,12 +13,14 @@ struct search {
 	ADA_ARRAY(const struct ada_function_stats *) found;
 };
 
-/* By a pattern, as commands take it, or by a part of its name, in any case. */
+/* By its whole name behind a "="; else by a pattern, as commands take it, or by a part of its name, in any case. */
 static bool name_fits(const struct search *search, const struct ada_function_stats *function)
 {
 	char buffer[ADA_NAME_BUFFER];
 	const char *name = ada_module_function(function->module, function->function_id, buffer);
 
+	if (*search->text == '=')
+		return !strcmp(name, search->text + 1);
 	return (!strpbrk(search->text, "*?[") && strcasestr(name, search->text)) ||
 	       ada_module_is_meant(function->module, function->function_id, &search->patterns);
 }
@@ -142,7 +144,7 @@ int ada_view_search(struct ada_question *question)
 	if (!status && !atomic_load(&view->counted))
 		status = ada_error_set(&question->error, EAGAIN, "the session is being read");
 	if (!status)
-		status = ada_pattern_list_add(&search.patterns, search.text, &question->error);
+		status = *search.text == '=' ? 0 : ada_pattern_list_add(&search.patterns, search.text, &question->error);
 	if (status)
 		goto done;
 	pthread_mutex_lock(&view->lock);

@@ -32,7 +32,7 @@ function redrawn(thread, { from, to, columns, depths }) {
   return { ...thread, slices: before.concat(...cells.values()) };
 }
 
-const isIn = (told, name) => (/[*?[]/.test(name) ? new RegExp(`^${name.replace(/[.+^${}()|\\]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".")}$`).test(told) :
+const isIn = (told, name) => (name.startsWith("=") ? told === name.slice(1) : /[*?[]/.test(name) ? new RegExp(`^${name.replace(/[.+^${}()|\\]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".")}$`).test(told) :
   told.toLowerCase().includes(name.toLowerCase()));
 
 function search({ function: name, from, to, columns }) {

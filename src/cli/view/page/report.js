@@ -11,7 +11,7 @@ let sortedBy = "total_ns";
 
 function cell(row, name) {
   if (name === "function")
-    return element("td", {}, element("button", { className: "link", title: `${row.function} [${row.module}]: find it`, onclick: () => change({ find: row.function, tab: "found" }) },
+    return element("td", {}, element("button", { className: "link", title: `${row.function} [${row.module}]: find it`, onclick: () => change({ find: `=${row.function}`, tab: "found" }) },
       shortName(row.function)));
   const value = row[name];
   return element("td", { className: "number" }, value === null ? "-" : name === "calls" ? count(value) : duration(value));

@@ -34,7 +34,7 @@ const find = latest(async (signal) => {
   redraw();
   const first = firstHit(told), columnsHit = told.hits.reduce((sum, each) => sum + each.columns.length, 0);
   const rows = told.functions.map((each) => element("tr", {},
-    element("td", {}, element("button", { className: "link", title: each.function, onclick: () => change({ find: each.function }) }, shortName(each.function))),
+    element("td", {}, element("button", { className: "link", title: each.function, onclick: () => change({ find: `=${each.function}` }) }, shortName(each.function))),
     element("td", { className: "number" }, count(each.calls)), element("td", { className: "number" }, duration(each.total_ns)),
     element("td", { className: "number" }, duration(each.max_ns))));
   panel.replaceChildren(
