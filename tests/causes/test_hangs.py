@@ -151,3 +151,33 @@ def test_an_open_call_lasts_until_now(ada, hang, tmp_path):
     assert len(took) == 6 and took[0] > 10**9
     # the wait is innermost: the headline is about pthread_cond_wait's own time, in serve
     assert took == sorted(took), took
+
+
+@pytest.mark.parametrize("place", ["program", "library"])
+def test_a_call_that_runs_for_ever_is_told(ada, tmp_path, place):
+    """Marked, and also where nobody did; of a library that isn't recorded it is said how to record it."""
+    library = tmp_path / "libendless.so"
+    if place == "library":
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, HERE / "endless.c"], check=True)
+    subprocess.run(["cc", "-O1", "-o", tmp_path / "endless", HERE / "endless_main.c", library if place == "library" else HERE / "endless.c",
+                    f"-Wl,-rpath,{tmp_path}"], check=True)
+    live = Live(ada, tmp_path, [tmp_path / "endless"])
+    try:
+        open_for = "SELECT thread FROM calls WHERE function = 'serve' AND outcome = 'open' AND duration_ns > 1500000000"
+        await_(lambda: rows(ada, "query", live.session, open_for, status=(0, 125)))
+        assert ada("mark", live.session).status == 0
+        await_(lambda: any(window["settled"] for window in rows(ada, "windows", live.session)))
+        told = [of_window(ada, live.session)]
+        library_told = [row["text"] for row in rows(ada, "narrate", live.session) if row["kind"] == "library"]
+    finally:
+        pid, = (int(path.name.removeprefix("pid_")) for path in live.session.glob("pid_*"))
+        os.kill(pid, signal.SIGKILL)
+        live.close(128 + signal.SIGKILL)
+    told.append(of_window(ada, live.session))
+    for headline in told:
+        assert headline["text"].startswith("A call of serve has not returned for "), headline["text"]
+        assert " before the mark it " in headline["text"] and headline["cause"]["kind"] in ("cpu", "unknown")
+        assert (headline["cause"]["function"], headline["cause"]["function_waited"]) == ("serve", "serve")
+    assert len(library_told) == (place == "library")
+    if place == "library":
+        assert "`ada trace --modules='libendless.so*'`" in library_told[0]

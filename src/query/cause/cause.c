@@ -7,9 +7,8 @@
 #define LINKS_MAX 16
 #define ARENA_OFF_PART 20
 #define FOLLOW_EVENTS (1u << 20) /* read of what a culprit did meanwhile: some 25 ms */
-#define RAN_EVENT_NS 20000	 /* a thread that has an event so often, on average, ran */
 
-static int path_at(struct ada_stack *path, const struct ada_thread *thread, uint64_t position)
+int ada_cause_path_at(struct ada_stack *path, const struct ada_thread *thread, uint64_t position)
 {
 	const struct ada_event *event = atf_thread_get(thread->events, position);
 	int result = ada_stack_at(path, thread, position);
@@ -24,7 +23,7 @@ static int path_at(struct ada_stack *path, const struct ada_thread *thread, uint
 static int path_behind(struct ada_stack *path, const struct ada_thread *thread, uint64_t position)
 {
 	uint32_t kind = atf_thread_get(thread->events, position)->event_kind;
-	int result = path_at(path, thread, position);
+	int result = ada_cause_path_at(path, thread, position);
 
 	path->frames.count -= !result && path->frames.count && (kind == ADA_EVENT_RETURN || kind == ADA_EVENT_EXCEPTION);
 	return result;
@@ -60,7 +59,7 @@ static int take_holder(struct ada_cause_link *link, const struct ada_holds *hold
 	link->culprit_open = holds->longest.last == UINT64_MAX;
 	link->culprit_last = link->culprit_open ? holds->longest.first : holds->longest.last;
 	return holds->longest.filtered ? path_behind(&link->culprit_path, link->culprit, link->culprit_first) :
-					 path_at(&link->culprit_path, link->culprit, link->culprit_first);
+					 ada_cause_path_at(&link->culprit_path, link->culprit, link->culprit_first);
 }
 
 static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *link, const struct ada_question *question)
@@ -122,7 +121,7 @@ static int find_waker(struct ada_cause_reader *reader, struct ada_cause_link *li
 	link->culprit_start_ns = link->came_before ? by.ns : link->wait_start_ns;
 	link->culprit_end_ns = by.ns;
 	link->culprit_first = link->culprit_last = by.position;
-	return path_at(&link->culprit_path, link->culprit, by.position);
+	return ada_cause_path_at(&link->culprit_path, link->culprit, by.position);
 }
 
 static int find_ended_thread(struct ada_cause_link *link)
@@ -273,7 +272,7 @@ static int blame_preemptor(struct ada_cause_link *link, const struct ada_spendin
 		link->culprit_start_ns = link->wait_start_ns;
 		link->culprit_end_ns = link->wait_end_ns;
 		link->culprit_first = link->culprit_last = behind - 1;
-		return path_at(&link->culprit_path, thread, behind - 1);
+		return ada_cause_path_at(&link->culprit_path, thread, behind - 1);
 	}
 	return 0;
 }
@@ -303,9 +302,9 @@ static int fill_link(struct ada_cause_reader *reader, struct ada_cause_link *lin
 	if (ada_does_to_descriptor(most->does) && link->has_object)
 		ada_cause_descriptor(reader, link, most->does);
 	events = atf_thread_lower_bound(link->thread->events, link->end_ns) - atf_thread_lower_bound(link->thread->events, link->start_ns);
-	if (link->kind == ADA_CAUSE_UNKNOWN && !link->off_cpu && events && (link->end_ns - link->start_ns) / events <= RAN_EVENT_NS)
+	if (link->kind == ADA_CAUSE_UNKNOWN && !link->off_cpu && events && (link->end_ns - link->start_ns) / events <= ADA_RAN_EVENT_NS)
 		link->kind = ADA_CAUSE_CPU;
-	result = path_at(&link->path, link->thread, link->wait_position);
+	result = ada_cause_path_at(&link->path, link->thread, link->wait_position);
 	if (most->does == ADA_DOES_FUTEX && ada_futex_is_condition(link->thread->process, &link->path))
 		link->kind = ADA_CAUSE_CONDITION;
 	link->gave_up = !link->wait_open && ada_cause_gave_up(link->thread, link->wait_position, most->does);

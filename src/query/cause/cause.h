@@ -31,13 +31,20 @@ enum ada_cause_kind {
 };
 const char *ada_cause_kind_name(enum ada_cause_kind kind);
 
+#define ADA_BESIDE 2
+struct ada_beside { /* what ran, besides the largest part */
+	uint64_t function_id, ns, spells;
+};
+
 /* Why a thread waited or ran, between two times. */
 struct ada_cause_link {
 	const struct ada_thread *thread;
 	uint64_t position, function_id; /* the call asked for; of later links, the innermost call */
 	uint64_t start_ns, end_ns;	/* of that call; of later links, the time meanwhile which it explains */
 	bool open;			/* the call goes on where the recording ends */
-	bool part;			/* of later links: too many events lie in that time, these are a part of it */
+	uint64_t look_ns; /* a call that goes on, and in which the thread runs: what follows is of so much before the mark; else 0 */
+	struct ada_beside beside[ADA_BESIDE]; /* of such: the next largest parts of that time; ns 0: none */
+	bool part;			      /* of later links: too many events lie in that time, these are a part of it */
 
 	enum ada_cause_kind kind;
 	uint64_t spent_ns; /* in all calls of the kind, on the object */
@@ -121,11 +128,11 @@ char *ada_cause_path_text(const struct ada_process *process, const struct ada_st
 
 /* The call that a mark is about: of an event of a thread the call that it begins or ends, of a rule from one call to another what the thread
  * of the latter did since the former; of `ada mark` and what else marks a process, the
- * open call that waits for something that doesn't come: in a deadlock, else for a lock, else for a signal that came too early. False:
- * there is none. 0, -ENOMEM or -EINTR. */
+ * open call that waits for something that doesn't come: in a deadlock, else for a lock, else for a signal that came too early; else the
+ * innermost one that has lasted for a second, of the thread that ran most of the last second. False: there is none. 0, -ENOMEM or -EINTR. */
 int ada_cause_of_mark(struct ada_cause_reader *reader, const struct ada_process *process, const json_object *mark, struct ada_cause *cause);
 
-/* The same for a process that nobody marked: what it hangs in at its end, or now. */
+/* The same for a process that nobody marked: what it hangs in at its end, or now. That a thread runs has to be proven. */
 int ada_cause_of_hang(struct ada_cause_reader *reader, const struct ada_process *process, struct ada_cause *cause);
 
 /* --- all waits (waits.c) ------------------------------------------------------------------------------------------------ */

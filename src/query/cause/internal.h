@@ -53,6 +53,7 @@ bool ada_does_to_stream(enum ada_does does);
 /* Whether the first argument is a descriptor. */
 bool ada_does_to_descriptor(enum ada_does does);
 
+#define ADA_RAN_EVENT_NS 20000	     /* a thread that has an event so often, on average, ran */
 #define ADA_CAUSE_BUDGET (24u << 20) /* events read for one question at most, of 32 bytes each: some 100 ms */
 struct ada_cause_reader {
 	const struct ada_session *session;
@@ -178,9 +179,12 @@ struct ada_spending {
 	const struct ada_thread *thread;
 	uint64_t first, from_ns, to_ns;
 	bool of_call;
+	bool of_running; /* `most`: the largest part that ran, as it adds up */
 	uint64_t end_ns; /* of the call */
 	bool found, open;
 	struct ada_spent most;
+	struct ada_beside beside[ADA_BESIDE]; /* of running: the next largest parts */
+	uint64_t ran_ns;		      /* in what waits for nothing known, and wasn't off the CPU as far as the switches are known */
 	uint64_t recorder_ns;
 	uint64_t allocating_ns;	      /* in all functions of the allocator */
 	uint64_t allocating_off_ns;   /* of it off the CPU, and not ready to run */
@@ -203,4 +207,6 @@ struct ada_sched_thread;
 void ada_cause_settle(struct ada_cause_reader *reader, const struct ada_spending *spending, uint64_t last_ns,
 		      const struct ada_sched_thread *sched, struct ada_spent *most);
 int ada_cause_spend(struct ada_cause_reader *reader, struct ada_spending *spending);
+/* The calls that are open before the event at `position`, and the one that it begins. 0 or -ENOMEM. */
+int ada_cause_path_at(struct ada_stack *path, const struct ada_thread *thread, uint64_t position);
 #endif

@@ -1,11 +1,15 @@
 /* Which call a mark is about. */
 #include <errno.h>
+#include <string.h>
 #include "base/interrupt.h"
 #include "query/cause/internal.h"
+#include "query/session/sched.h"
 #include "query/session/windows.h"
 
-#define HANG_NS 100000000 /* an open wait that is shorter is no hang */
-#define ASKED_MAX 64	  /* threads that are looked at */
+#define HANG_NS 100000000      /* an open wait that is shorter is no hang */
+#define ASKED_MAX 64	       /* threads that are looked at */
+#define LOOK_NS 1000000000     /* a thread that ran for half of so long before the mark is busy, in a call that is older */
+#define LOOK_EVENTS (1u << 20) /* of fewer, where so many lie in it */
 
 /* How much a cause says of a hang; 0: nothing. */
 static int weight(const struct ada_cause *cause)
@@ -67,17 +71,139 @@ static int find_hang(struct ada_cause_reader *reader, const struct ada_process *
 	return result;
 }
 
+/* --- who is busy --------------------------------------------------------------------------------------------------------- */
+
+/* The innermost call that was open all the while, and has not returned since. False: there is none. */
+static bool find_lasting(const struct ada_thread *thread, uint64_t at, uint64_t since_ns, struct ada_frame *lasting, int *result)
+{
+	struct ada_stack then, last;
+	bool found = false;
+
+	*result = ada_stack_at(&then, thread, at);
+	if (*result)
+		return false;
+	*result = ada_stack_at(&last, thread, thread->count);
+	for (size_t i = 0; !*result && i < then.frames.count && i < last.frames.count; i++)
+		if (then.frames.items[i].start_ns <= since_ns && then.frames.items[i].position == last.frames.items[i].position) {
+			*lasting = then.frames.items[i];
+			found = true;
+		}
+	if (!*result)
+		ada_stack_close(&last);
+	ada_stack_close(&then);
+	return found;
+}
+
+/* Whether switches, samples or its events say that the thread ran, rather than that nothing is known. */
+static bool is_proven(struct ada_cause_reader *reader, const struct ada_spending *spending)
+{
+	uint64_t events = atf_thread_lower_bound(spending->thread->events, spending->to_ns) - spending->first, off_ns;
+	struct ada_sampled sampled;
+
+	if (events && (spending->to_ns - spending->from_ns) / events <= ADA_RAN_EVENT_NS)
+		return true;
+	if (ada_sched_off_ns(ada_sched_of(spending->thread), spending->from_ns, spending->to_ns, &off_ns))
+		return true;
+	ada_cause_sampled(reader, spending->thread, spending->from_ns, spending->to_ns, &sampled);
+	return sampled.ran_ns * 2 >= spending->to_ns - spending->from_ns;
+}
+
+static int fill_busy(struct ada_cause_link *link, const struct ada_frame *lasting, const struct ada_spending *spending, bool proven)
+{
+	*link = (struct ada_cause_link){ .thread = spending->thread,
+					 .position = lasting->position,
+					 .function_id = lasting->function_id,
+					 .start_ns = lasting->start_ns,
+					 .end_ns = ada_process_end_ns(spending->thread->process),
+					 .open = true,
+					 .look_ns = spending->to_ns - spending->from_ns,
+					 .kind = proven ? ADA_CAUSE_CPU : ADA_CAUSE_UNKNOWN,
+					 .spent_ns = spending->most.ns,
+					 .spells = spending->most.spells,
+					 .wait_position = spending->most.position,
+					 .wait_function_id = spending->most.function_id,
+					 .wait_start_ns = spending->most.start_ns,
+					 .wait_end_ns = spending->most.end_ns,
+					 .wait_open = true };
+	memcpy(link->beside, spending->beside, sizeof link->beside);
+	return ada_cause_path_at(&link->path, link->thread, link->wait_position);
+}
+
+/* What one thread did in the time before. *ran_ns: how long it ran; 0: it isn't busy. */
+static int ask_busy(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t ns, bool need_proof, uint64_t *ran_ns,
+		    struct ada_cause_link *link)
+{
+	struct ada_spending spending = { .thread = thread, .from_ns = ns > LOOK_NS ? ns - LOOK_NS : 0, .to_ns = ns, .of_running = true };
+	uint64_t end = thread->events ? atf_thread_lower_bound(thread->events, ns) : 0;
+	struct ada_frame lasting;
+	bool proven;
+	int result;
+
+	*ran_ns = 0;
+	if (!end || !find_lasting(thread, end, spending.from_ns, &lasting, &result))
+		return end ? result : 0;
+	while (end - (spending.first = atf_thread_lower_bound(thread->events, spending.from_ns)) > LOOK_EVENTS)
+		spending.from_ns += (spending.to_ns - spending.from_ns + 1) / 2;
+	result = ada_cause_spend(reader, &spending);
+	if (result || !spending.found || spending.ran_ns * 2 < spending.to_ns - spending.from_ns)
+		return result;
+	proven = is_proven(reader, &spending);
+	if (need_proof && !proven)
+		return 0;
+	*ran_ns = spending.ran_ns;
+	return fill_busy(link, &lasting, &spending, proven);
+}
+
+/* The thread that ran for longest. */
+static int find_busy(struct ada_cause_reader *reader, const struct ada_process *process, uint64_t ns, bool need_proof,
+		     struct ada_cause *cause)
+{
+	uint64_t end_ns = ada_process_end_ns(process), ran_ns, most_ns = 0;
+	struct ada_cause_link link, best = {};
+	int result = 0;
+
+	for (size_t i = 0; i < process->thread_count && i < ASKED_MAX && !result; i++) {
+		if (ada_interrupted())
+			result = -EINTR;
+		reader->budget = ADA_CAUSE_BUDGET;
+		if (!result)
+			result = ask_busy(reader, &reader->session->threads.items[process->first_thread + i], ns < end_ns ? ns : end_ns,
+					  need_proof, &ran_ns, &link);
+		if (result || ran_ns <= most_ns) {
+			if (!result && ran_ns)
+				ada_stack_close(&link.path);
+			continue;
+		}
+		ada_stack_close(&best.path);
+		best = link;
+		most_ns = ran_ns;
+	}
+	if (!result && most_ns) {
+		ada_array_free(&cause->links);
+		*cause = (struct ada_cause){ .found = true };
+		result = ada_array_push(&cause->links, best);
+	}
+	if (result || !most_ns)
+		ada_stack_close(&best.path);
+	cause->found &= !result;
+	return result;
+}
+
 int ada_cause_of_hang(struct ada_cause_reader *reader, const struct ada_process *process, struct ada_cause *cause)
 {
+	int result;
+
 	*cause = (struct ada_cause){};
-	return find_hang(reader, process, UINT64_MAX - 1, cause);
+	result = find_hang(reader, process, UINT64_MAX - 1, cause);
+	return result || cause->found ? result : find_busy(reader, process, UINT64_MAX - 1, true, cause);
 }
 
 int ada_cause_of_mark(struct ada_cause_reader *reader, const struct ada_process *process, const json_object *mark, struct ada_cause *cause)
 {
 	const struct ada_thread *thread;
-	uint64_t position;
+	uint64_t position, ns;
 	struct ada_mark_span span;
+	int result;
 
 	*cause = (struct ada_cause){};
 	if (ada_mark_span(process, mark, &span))
@@ -86,5 +212,10 @@ int ada_cause_of_mark(struct ada_cause_reader *reader, const struct ada_process 
 	/* What a rule says of an event names its function. */
 	if (ada_mark_event(process, mark, &thread, &position) && json_object_is_type(ada_json_get(mark, "functionId"), json_type_int))
 		return ada_cause_find(reader, thread, position, cause);
-	return find_hang(reader, process, ada_json_u64(mark, "tsNs", UINT64_MAX - 1), cause);
+	ns = ada_json_u64(mark, "tsNs", UINT64_MAX - 1);
+	result = find_hang(reader, process, ns, cause);
+	if (result || cause->found || ada_json_get(process->manifest, "crash") ||
+	    !strncmp(ada_json_text(mark, "kind", ""), "exit", strlen("exit")))
+		return result;
+	return find_busy(reader, process, ns, false, cause);
 }

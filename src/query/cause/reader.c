@@ -214,15 +214,12 @@ static bool is_of_rust(struct ada_module *module, uint64_t function_id)
 
 uint64_t ada_cause_own_function(struct ada_cause_reader *reader, const struct ada_process *process, const struct ada_stack *path)
 {
-	const json_object *modules = ada_json_get(process->manifest, "modules");
 	uint64_t of_rust = ADA_NO_FUNCTION; /* where there is no other */
 
 	for (size_t i = path->frames.count; i-- > 0;) {
 		uint64_t id = path->frames.items[i].function_id;
 
-		if (ADA_FUNCTION_MODULE(id) >= ada_json_length(modules) ||
-		    !ada_json_bool(json_object_array_get_idx(modules, ADA_FUNCTION_MODULE(id)), "traced", false) ||
-		    ada_cause_does(reader, process, id) != ADA_DOES_NOTHING)
+		if (!ada_process_traces(process, id) || ada_cause_does(reader, process, id) != ADA_DOES_NOTHING)
 			continue;
 		if (!is_of_rust(ada_process_module(process, id), id))
 			return id;

@@ -368,6 +368,27 @@ static int seed_open(struct adding *adding)
 	return result;
 }
 
+/* What ran next to the largest part, in order. */
+static void find_beside(struct adding *adding, const struct ada_spent *most)
+{
+	struct ada_beside *beside = adding->spending->beside;
+
+	for (size_t i = 0; i < adding->parts.count; i++) {
+		const struct ada_spent *part = &adding->parts.items[i];
+		size_t at = ADA_BESIDE;
+
+		if (part == most || part->off || part->kind != ADA_CAUSE_UNKNOWN)
+			continue;
+		while (at && part->ns > beside[at - 1].ns) {
+			if (at < ADA_BESIDE)
+				beside[at] = beside[at - 1];
+			at--;
+		}
+		if (at < ADA_BESIDE)
+			beside[at] = (struct ada_beside){ part->function_id, part->ns, part->spells };
+	}
+}
+
 /* The largest wait, or all that ran, where that is more: then its largest part. */
 static void find_most(struct adding *adding)
 {
@@ -381,6 +402,10 @@ static void find_most(struct adding *adding)
 
 		if (!waits)
 			ran_ns += part->ns;
+		if (!waits && !part->off)
+			adding->spending->ran_ns += part->ns;
+		if (adding->spending->of_running && (waits || part->off))
+			continue;
 		if (part->does == ADA_DOES_ALLOCATE)
 			adding->spending->allocating_ns += part->ns;
 		if (!*best || part->ns > (*best)->ns)
@@ -392,6 +417,11 @@ static void find_most(struct adding *adding)
 		adding->spending->most = *ran;
 	else if (wait)
 		adding->spending->most = *wait;
+	if (adding->spending->of_running) {
+		find_beside(adding, ran);
+		adding->spending->found &= ran != NULL;
+		return;
+	}
 	find_preemptor(adding, adding->spending);
 	ada_cause_settle(adding->reader, adding->spending, last_ns, adding->sched, &adding->spending->most);
 	most_ns = adding->spending->most.ns;

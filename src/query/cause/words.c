@@ -78,7 +78,7 @@ void ada_cause_culprit(const struct ada_cause *cause, struct ada_culprit *culpri
 
 double ada_cause_share(const struct ada_cause_link *link)
 {
-	uint64_t all_ns = link->end_ns - link->start_ns;
+	uint64_t all_ns = link->look_ns ? link->look_ns : link->end_ns - link->start_ns;
 
 	return all_ns ? round(1e6 * (double)link->spent_ns / (double)all_ns) / 1e6 : 0;
 }

@@ -18,8 +18,22 @@ static uint64_t address_of(const json_object *object, const char *field)
 	return strtoull(ada_json_text(object, field, "0x0"), NULL, 16);
 }
 
-static const char *code_text(int number, int64_t code)
+/* By tgkill(pid, tid, signal), whose arguments the registers still hold behind it. */
+static bool sent_by_itself(const json_object *crash)
 {
+	const json_object *registers = ada_json_get(crash, "registers");
+
+	return json_object_get_int64(ada_json_get(crash, "code")) == SI_TKILL &&
+	       address_of(registers, "rsi") == ada_json_u64(crash, "tid", 0) &&
+	       address_of(registers, "rdx") == ada_json_u64(crash, "signal", 0);
+}
+
+static const char *code_text(const json_object *crash, int number)
+{
+	int64_t code = json_object_get_int64(ada_json_get(crash, "code"));
+
+	if (sent_by_itself(crash))
+		return number == SIGABRT ? ", which it sent itself, as abort does" : ", which it sent itself";
 	if (code == SI_USER || code == SI_TKILL || code == SI_QUEUE)
 		return ", sent by a process";
 	if (number == SIGSEGV && code == SEGV_MAPERR)
@@ -69,7 +83,6 @@ static void tell_signal(struct ada_story *story, const struct ada_process *proce
 {
 	const json_object *crash = ada_json_get(process->manifest, "crash");
 	int number = (int)ada_json_u64(crash, "signal", 0);
-	int64_t code = json_object_get_int64(ada_json_get(crash, "code"));
 	char name[ADA_WORDS], time[ADA_WORDS];
 	struct ada_telling telling;
 
@@ -87,7 +100,7 @@ static void tell_signal(struct ada_story *story, const struct ada_process *proce
 	fprintf(telling.stream, " crashed at %s with %s", ada_words_time(story, ada_json_u64(crash, "timestampNs", 0), time),
 		ada_words_signal(number, name));
 	ada_crash_put_address(telling.stream, process);
-	fprintf(telling.stream, "%s.", code_text(number, code));
+	fprintf(telling.stream, "%s.", code_text(crash, number));
 	ada_telling_say(story, "crash", &telling);
 	ada_narrate_cite_file(story, process, "manifest.json", "crash");
 	if (thread && end)

@@ -63,19 +63,6 @@ static void put_crash(struct ada_story *story, FILE *stream, const struct ada_cr
 	ada_crash_put_address(stream, cause->process);
 }
 
-static bool is_programs(const struct ada_process *process, uint64_t function_id)
-{
-	const json_object *modules = ada_json_get(process->manifest, "modules");
-
-	for (size_t i = 0; i < ada_json_length(modules); i++) {
-		const json_object *entry = json_object_array_get_idx(modules, i);
-
-		if (ada_json_u64(entry, "id", i) == ADA_FUNCTION_MODULE(function_id))
-			return ada_json_bool(entry, "traced", false);
-	}
-	return false;
-}
-
 /* A library's function says little alone: "main > release called free, which crashed with SIGABRT" */
 static void put_unknown(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
 {
@@ -84,8 +71,8 @@ static void put_unknown(struct ada_story *story, FILE *stream, const struct ada_
 	char name[ADA_WORDS_NAME], text[ADA_WORDS];
 	const char *called;
 
-	if (!cause->frame || is_programs(cause->process, frames[cause->frame].function_id) ||
-	    !is_programs(cause->process, frames[cause->frame - 1].function_id)) {
+	if (!cause->frame || ada_process_traces(cause->process, frames[cause->frame].function_id) ||
+	    !ada_process_traces(cause->process, frames[cause->frame - 1].function_id)) {
 		put_crash(story, stream, cause);
 		return;
 	}
@@ -247,6 +234,8 @@ void ada_narrate_crash_cause(struct ada_story *story, const struct ada_crash_cau
 	if (cause->culprit)
 		ada_narrate_cite(story, cause->culprit, cause->culprit_position, cause->culprit_position);
 	ada_narrate_attach_crash(story, ada_crash_json(cause));
+	if (cause->kind == ADA_CRASH_UNKNOWN && cause->path.frames.count)
+		ada_narrate_library(story, cause->process, cause->path.frames.items[cause->frame].function_id);
 }
 
 /* --- frames and registers --------------------------------------------------------------------------------------------------- */

@@ -61,14 +61,6 @@ static bool waits(const char *name)
 	return false;
 }
 
-static bool is_traced(const struct ada_process *process, uint64_t id)
-{
-	const json_object *modules = ada_json_get(process->manifest, "modules");
-	uint32_t number = ADA_FUNCTION_MODULE(id);
-
-	return number < ada_json_length(modules) && ada_json_bool(json_object_array_get_idx(modules, number), "traced", false);
-}
-
 static void tell_idle(struct ada_story *story, const char *kind, const struct ada_thread *thread, uint64_t position, uint64_t ns)
 {
 	static const char *const kinds[] = { "", "the call of", "the return of", "the exception or jump that left", "" };
@@ -90,7 +82,7 @@ static void tell_busy(struct ada_story *story, const char *kind, const struct ad
 {
 	const struct ada_frame *frame = &stack->frames.items[stack->frames.count - 1];
 	const struct ada_name *known = ada_name_list_get(&story->names, thread->process, frame->function_id);
-	bool library = known && thread->process->manifest && !is_traced(thread->process, frame->function_id);
+	bool library = known && thread->process->manifest && !ada_process_traces(thread->process, frame->function_id);
 	char name[ADA_WORDS_NAME], caller[ADA_WORDS_NAME], duration[ADA_UNITS_TEXT];
 	const struct ada_frame *below = stack->frames.count > 1 ? frame - 1 : NULL;
 	struct ada_telling telling;

@@ -136,6 +136,14 @@ struct ada_module *ada_process_module(const struct ada_process *process, uint64_
 	return id < process->modules.count ? process->modules.items[id] : NULL;
 }
 
+bool ada_process_traces(const struct ada_process *process, uint64_t function_id)
+{
+	const json_object *modules = ada_json_get(process->manifest, "modules");
+	uint32_t id = ADA_FUNCTION_MODULE(function_id);
+
+	return id < ada_json_length(modules) && ada_json_bool(json_object_array_get_idx(modules, id), "traced", false);
+}
+
 uint64_t ada_process_function_key(const struct ada_process *process, uint64_t function_id)
 {
 	const struct ada_module *module = ada_process_module(process, function_id);

@@ -82,6 +82,8 @@ void ada_session_problem(struct ada_session *session, const char *format, ...) _
 
 /* The module of a function of this process; NULL: the recording knows none. */
 struct ada_module *ada_process_module(const struct ada_process *process, uint64_t function_id);
+/* Whether the functions of its module are recorded; else its calls are those that recorded modules make. */
+bool ada_process_traces(const struct ada_process *process, uint64_t function_id);
 /* A number that is the same for the same function of the same module in every process. */
 uint64_t ada_process_function_key(const struct ada_process *process, uint64_t function_id);
 

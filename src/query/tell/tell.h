@@ -50,9 +50,10 @@ struct ada_story {
 	struct ada_table norm_numbers;
 	ADA_ARRAY(struct ada_norm) norms;
 	struct ada_edges edges;
-	ADA_ARRAY(struct ada_thread_losses) losses; /* by thread of the session */
-	ADA_ARRAY(struct ada_stack_track) tracks;   /* by thread of the session; none until first asked */
-	int result;				    /* 0 or the first -errno */
+	ADA_ARRAY(struct ada_thread_losses) losses;	/* by thread of the session */
+	ADA_ARRAY(struct ada_stack_track) tracks;	/* by thread of the session; none until first asked */
+	ADA_ARRAY(const struct ada_module *) libraries; /* of which it was told that they are not recorded */
+	int result;					/* 0 or the first -errno */
 };
 
 /* --- telling: tell.c ------------------------------------------------------------------------------------------ */
@@ -105,6 +106,10 @@ void ada_words_stack(struct ada_story *story, const struct ada_thread *thread, c
 /* Where events are missing between the beginning of the first of these calls and `position`: says that it may have been otherwise. */
 void ada_words_doubt(struct ada_story *story, const struct ada_thread *thread, uint64_t first, uint64_t position, FILE *stream);
 void ada_narrate_cite_stack(struct ada_story *story, const struct ada_thread *thread, const struct ada_stack *stack);
+
+/* Of a function in which a story ends: where it is a library's whose functions were not recorded, says how to see what it does. Once a
+ * library; libc and the like are left out. */
+void ada_narrate_library(struct ada_story *story, const struct ada_process *process, uint64_t function_id);
 
 /* --- what is known: norms.c, losses.c ------------------------------------------------------------------ */
 
