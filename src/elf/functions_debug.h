@@ -17,6 +17,7 @@ enum ada_debug_class {
 	ADA_DEBUG_ENUM,
 	ADA_DEBUG_POINTER,    /* and references */
 	ADA_DEBUG_C_STRING,   /* pointer to char */
+	ADA_DEBUG_ADDRESS,    /* pointer to a struct sockaddr */
 	ADA_DEBUG_STD_STRING, /* std::string (libstdc++'s: pointer, length, inline buffer) */
 	ADA_DEBUG_SLICE,      /* Rust's &str, std::string_view: pointer and length of text */
 	ADA_DEBUG_STRUCT,     /* with `members`, in the order of the source; also a union, a short array */

@@ -58,6 +58,8 @@ bool ada_debug_follow(Dwarf_Die *die, unsigned attribute, Dwarf_Die *to); /* `to
 bool ada_debug_type_of(Dwarf_Die *die, Dwarf_Die *type);
 uint64_t ada_debug_bytes(Dwarf_Die *type); /* 0: not known */
 bool ada_debug_is_vector(Dwarf_Die *array);
+/* A union that is passed as its first member (__attribute__((transparent_union))): GCC writes the one behind a typedef without members. */
+bool ada_debug_is_transparent(Dwarf_Die *type);
 /* Offset of a member or base class in its structure; false: it has no place of its own there. */
 bool ada_debug_member_offset(Dwarf_Die *member, uint64_t *offset);
 /* Where a bit-field's bits are: counted from the structure's first bit, or as in DWARF 3 from the last bit of the member's storage.

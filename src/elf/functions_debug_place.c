@@ -167,6 +167,12 @@ static void add_type(struct parts *parts, Dwarf_Die *die, uint64_t offset, unsig
 			parts->unknown = true;
 		if (dwarf_tag(die) == DW_TAG_union_type)
 			parts->scalars += 3;
+		if (ada_debug_is_transparent(die)) {
+			/* Passed as its first member is: an integer or a pointer, as GCC wants it there. */
+			parts->unknown |= bytes > 8;
+			add_value(parts, offset, bytes, PART_INTEGER);
+			return;
+		}
 		add_members(parts, die, offset, nesting);
 		return;
 	default: parts->unknown = true;

@@ -479,12 +479,29 @@ static bool is_slice(const char *name, enum ada_debug_language language, struct 
 	return true;
 }
 
+bool ada_debug_is_transparent(Dwarf_Die *type)
+{
+	Dwarf_Die child;
+
+	if (dwarf_tag(type) != DW_TAG_union_type || ada_debug_bytes(type) < 2 || dwarf_hasattr(type, DW_AT_declaration))
+		return false;
+	if (dwarf_child(type, &child) != 0)
+		return true;
+	do
+		if (dwarf_tag(&child) == DW_TAG_member)
+			return false;
+	while (dwarf_siblingof(&child, &child) == 0);
+	return true;
+}
+
 static void read_aggregate(Dwarf_Die *die, enum ada_debug_language language, struct ada_debug_type *type, unsigned nesting)
 {
 	type->class = ADA_DEBUG_OTHER;
 	if (is_string_class(die)) {
 		type->class = ADA_DEBUG_STD_STRING;
 		type->bytes = 32;
+	} else if (type->bytes == 8 && ada_debug_is_transparent(die)) {
+		type->class = type->name && strstr(type->name, "SOCKADDR_ARG") ? ADA_DEBUG_ADDRESS : ADA_DEBUG_POINTER;
 	} else if (type->bytes && type->bytes <= MEMBERS_BYTES_MAX && nesting < MEMBERS_NESTING_MAX) {
 		if (!read_members(die, language, type, nesting) ||
 		    (dwarf_tag(die) == DW_TAG_union_type && !is_shown_by_members(type, language)))
@@ -494,6 +511,12 @@ static void read_aggregate(Dwarf_Die *die, enum ada_debug_language language, str
 		else
 			type->class = ADA_DEBUG_STRUCT;
 	}
+}
+
+/* struct sockaddr, sockaddr_in, sockaddr_storage: the family comes first in all of them. */
+static bool is_address(const char *name)
+{
+	return name && strncmp(name, "sockaddr", 8) == 0 && (!name[8] || name[8] == '_');
 }
 
 static void read_pointer(Dwarf_Die *die, enum ada_debug_language language, struct ada_debug_type *type)
@@ -514,6 +537,8 @@ static void read_pointer(Dwarf_Die *die, enum ada_debug_language language, struc
 		if (is_string_class(&to)) {
 			type->class = ADA_DEBUG_STD_STRING;
 			type->is_pointer = true;
+		} else if (is_address(dwarf_diename(&to))) {
+			type->class = ADA_DEBUG_ADDRESS;
 		}
 		break;
 	}

@@ -34,6 +34,7 @@ static struct ada_elf_type type_of(const struct ada_debug_type *type, const stru
 	case ADA_DEBUG_UNSIGNED:
 	case ADA_DEBUG_BOOL:
 	case ADA_DEBUG_POINTER:
+	case ADA_DEBUG_ADDRESS:
 	case ADA_DEBUG_C_STRING: return (struct ada_elf_type){ ADA_ELF_UNSIGNED, type->bytes };
 	case ADA_DEBUG_REAL: return (struct ada_elf_type){ type->bytes <= 8 ? ADA_ELF_REAL : ADA_ELF_OTHER, type->bytes };
 	default: return (struct ada_elf_type){ ADA_ELF_OTHER, type->bytes };

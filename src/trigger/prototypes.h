@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 /* `types`: of the result, then of each argument; after '.' any (printf):
- *   v nothing   c char   b bool   h H short   i u int   l z long   p pointer   s pointer to text   f float   d double;
+ *   v nothing   c char   b bool   h H short   i u int   l z long   p pointer   s pointer to text   a pointer to a socket's address   f float   d double;
  *   capital, u, z, b: unsigned
  * `names`: of the arguments, a blank between two; "" where they have none. */
 struct ada_prototype {

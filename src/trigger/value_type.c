@@ -31,7 +31,8 @@ static bool from_prototype(const char *types, int argument, enum ada_value_type 
 		enum ada_value_type type;
 	} letters[] = { { 'c', ADA_VALUE_I8 },	{ 'b', ADA_VALUE_U8 },	{ 'h', ADA_VALUE_I16 }, { 'H', ADA_VALUE_U16 },
 			{ 'i', ADA_VALUE_I32 }, { 'u', ADA_VALUE_U32 }, { 'l', ADA_VALUE_I64 }, { 'z', ADA_VALUE_U64 },
-			{ 'p', ADA_VALUE_U64 }, { 's', ADA_VALUE_U64 }, { 'f', ADA_VALUE_F32 }, { 'd', ADA_VALUE_F64 } };
+			{ 'p', ADA_VALUE_U64 }, { 's', ADA_VALUE_U64 }, { 'a', ADA_VALUE_U64 }, { 'f', ADA_VALUE_F32 },
+			{ 'd', ADA_VALUE_F64 } };
 	const char *at = types;
 
 	/* The Nth argument in a general register: real numbers lie elsewhere. */

@@ -97,6 +97,18 @@ def test_dump(ada, record):
     assert 'argument 1 at 0x' in text and '"/no/file"' in text
 
 
+def test_addresses(ada, record):
+    """Of sockets, as people write them, whatever type the pointer comes in; what follows a transparent union is where it was passed."""
+    session = record("memory/capture_addresses", "--capture=auto,dial:2=buf[3],reach:2=buf[3]", marks="dial")
+    lines = [json.loads(line) for line in ada("dump", "--format=json", "--detail", session).stdout.splitlines()]
+    for function, more in (("dial", ["41"]), ("reach", []), ("connect", [])):
+        calls = [[a["text"] for a in line["detail"]["args"]] for line in lines
+                 if line.get("kind") == "call" and line["function"] == function]
+        wanted = [["127.0.0.1:9", "16"], ["[::1]:80", "28"], ["/no/such/socket", "110"], ["@no such socket", "17"]]
+        assert [[*call[1:3], *call[3:]] for call in calls[:4]] == [[*w, *more] for w in wanted], function
+        assert calls[4][1].startswith("0x") and calls[4][2:] == ["16", *more]   # of no family that is known
+
+
 def test_off(ada, record):
     session = record("memory/capture_bad", "--capture=off", marks="main")
     assert set(map(str, captured(ada, session, "open"))) == {"None"}

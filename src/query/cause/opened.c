@@ -2,14 +2,11 @@
  * that made it, closed it or replaced it says so, where that is an open whose path was captured (ada trace --capture), a connect whose address was,
  * or popen with its command. Nobody captures whom an accept is of. Where one of them has no detail, or events are missing, nobody knows. And
  * which child process a wait was for. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
+#include "base/address.h"
 #include "query/cause/internal.h"
 #include "query/session/mutes.h"
 #include "query/session/windows.h"
@@ -164,31 +161,6 @@ static char *path_of(const struct change *change)
 	return NULL;
 }
 
-/* "127.0.0.1:5432", "[::1]:80", "/run/x.sock", "@abstract"; NULL: no address that this knows, or not all of it is there. */
-static char *address_text(const struct atf_captured *captured)
-{
-	char host[INET6_ADDRSTRLEN], text[sizeof(struct sockaddr_un) + INET6_ADDRSTRLEN];
-	struct sockaddr_storage address = {};
-	const struct sockaddr_in *in = (const void *)&address;
-	const struct sockaddr_in6 *in6 = (const void *)&address;
-	const struct sockaddr_un *local = (const void *)&address;
-	size_t length = captured->length < sizeof address ? captured->length : sizeof address;
-	size_t behind = length > offsetof(struct sockaddr_un, sun_path) ? length - offsetof(struct sockaddr_un, sun_path) : 0;
-
-	memcpy(&address, captured->bytes, length);
-	if (address.ss_family == AF_INET && length >= sizeof *in && inet_ntop(AF_INET, &in->sin_addr, host, sizeof host))
-		snprintf(text, sizeof text, "%s:%u", host, ntohs(in->sin_port));
-	else if (address.ss_family == AF_INET6 && length >= sizeof *in6 && inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof host))
-		snprintf(text, sizeof text, "[%s]:%u", host, ntohs(in6->sin6_port));
-	else if (address.ss_family == AF_UNIX && behind && local->sun_path[0])
-		snprintf(text, sizeof text, "%.*s", (int)behind, local->sun_path);
-	else if (address.ss_family == AF_UNIX && behind > 1)
-		snprintf(text, sizeof text, "@%.*s", (int)behind - 1, local->sun_path + 1);
-	else
-		return NULL;
-	return strdup(text);
-}
-
 /* Of the connect that begins at `position`. */
 static char *peer_of(const struct ada_thread *thread, uint64_t position)
 {
@@ -200,7 +172,7 @@ static char *peer_of(const struct ada_thread *thread, uint64_t position)
 		return NULL;
 	while (atf_detail_captured(&record, &at, &captured))
 		if (captured.argument == 2 && !(captured.flags & ATF_CAPTURED_STRING))
-			return address_text(&captured);
+			return ada_address_text(captured.bytes, captured.length);
 	return NULL;
 }
 

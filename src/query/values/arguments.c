@@ -69,6 +69,7 @@ static const struct {
 		{ 'z', ADA_DEBUG_UNSIGNED, 8, "size_t" },
 		{ 'p', ADA_DEBUG_POINTER, 8, "void *" },
 		{ 's', ADA_DEBUG_C_STRING, 8, "const char *" },
+		{ 'a', ADA_DEBUG_ADDRESS, 8, "const struct sockaddr *" },
 		{ 'f', ADA_DEBUG_REAL, 4, "float" },
 		{ 'd', ADA_DEBUG_REAL, 8, "double" } };
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/address.h"
 #include "query/values/internal.h"
 
 #define STRING_MAX 256 /* bytes of a string that are shown */
@@ -141,6 +142,26 @@ static void put_c_string(FILE *file, struct ada_argument *argument, const struct
 		argument->number = (int64_t)address;
 		put_string(file, argument, bytes, length, length == there || length == STRING_MAX);
 	}
+}
+
+/* The value stays the pointer. */
+static void put_socket_address(FILE *file, struct ada_argument *argument, const struct ada_captured *captured, uint64_t address)
+{
+	uint64_t there = 0;
+	const uint8_t *bytes = address ? ada_captured_at(captured, address, &there) : NULL;
+	char *text = bytes ? ada_address_text(bytes, there) : NULL;
+	const char *at = text, *end = text ? text + strlen(text) : NULL;
+
+	if (!text) {
+		put_address(file, argument, address);
+		return;
+	}
+	argument->kind = ADA_ARGUMENT_POINTER;
+	argument->is_unsigned = true;
+	argument->number = (int64_t)address;
+	while (at < end)
+		put_character(file, &at, end, '\0');
+	free(text);
 }
 
 static void put_slice(FILE *file, struct ada_argument *argument, const struct ada_captured *captured, const struct ada_debug_type *type,
@@ -422,6 +443,7 @@ static void put_value(FILE *file, struct ada_argument *argument, const struct ad
 	case ADA_DEBUG_ENUM: put_number(file, argument, type, room); break;
 	case ADA_DEBUG_REAL: put_real(file, argument, room, type->bytes); break;
 	case ADA_DEBUG_POINTER: put_address(file, argument, word); break;
+	case ADA_DEBUG_ADDRESS: put_socket_address(file, argument, captured, word); break;
 	case ADA_DEBUG_C_STRING: put_c_string(file, argument, captured, word); break;
 	case ADA_DEBUG_STD_STRING: put_std_string(file, argument, captured, type->is_pointer ? word : at); break;
 	case ADA_DEBUG_SLICE: put_slice(file, argument, captured, type, room); break;
