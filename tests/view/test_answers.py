@@ -7,7 +7,7 @@ import signal
 import pytest
 
 RANDOM = "random:11:3:30000"
-PAGE = ["", "style.css", "uplot.css", "uplot.js", "main.js", "api.js", "format.js", "names.js", "state.js", "timeline.js", "draw.js", "input.js", "strips.js",
+PAGE = ["", "style.css", "uplot.css", "uplot.js", "main.js", "api.js", "cite.js", "format.js", "names.js", "state.js", "timeline.js", "draw.js", "input.js", "strips.js",
         "details.js", "ranged.js", "flame.js", "report.js", "narrative.js", "search.js", "lanes.js", "waits.js",
         "baked.js"]
 

@@ -1,5 +1,6 @@
 // The call that is picked: how long it took against what is usual, why, its arguments and registers, and where to go from there.
 import { ask, askLines, latest } from "./api.js";
+import { dumpLine, threadText } from "./cite.js";
 import { count, duration, element, time } from "./format.js";
 import { shortName } from "./names.js";
 import { redraw } from "./draw.js";
@@ -102,9 +103,9 @@ const fill = latest(async (signal, picked) => {
       row("duration", call.duration_ns === undefined ? state.session.live ? "no end so far" : "its end was not recorded" : duration(call.duration_ns)),
       ...usualRows(call),
       row("begins", time(call.at)),
-      row("thread", `${thread.called} (tid ${thread.tid}, ${thread.process})`),
+      row("thread", `${thread.called} (${threadText(thread.process, thread.number)}, tid ${thread.tid})`),
       row("index_seq", element("code", {}, `${call.seq}`)),
-      row("cited as", element("code", {}, `ada dump --thread=${thread.number} --seq=${call.seq}-${call.seq} --detail`))),
+      row("cited as", element("code", {}, dumpLine(thread, call.seq)))),
     waiting,
     element("h3", {}, "Cause"), cause,
     element("h3", {}, "Arguments, registers, stack"), detail,

@@ -1,5 +1,6 @@
 // What happened, in sentences: `ada narrate`. A citation leads to its event.
 import { ask, latest } from "./api.js";
+import { isOfSeveral, threadOf, threadText } from "./cite.js";
 import { element } from "./format.js";
 import { pick, showWindow } from "./input.js";
 import { listen, state } from "./state.js";
@@ -12,9 +13,10 @@ const FAILED = "failed";
 let asked = null; // of what, and whether that was still being recorded
 
 function citation(evidence) {
-  if (evidence.thread === undefined) return element("span", { className: "quiet" }, ` [${evidence.file}${evidence.field ? `: ${evidence.field}` : ""}]`);
-  const thread = state.session.threads.findIndex((each) => each.process === evidence.process && each.number === evidence.thread);
-  const text = `thread ${evidence.thread} #${evidence.first}${evidence.last > evidence.first ? `-${evidence.last}` : ""}`;
+  const process = evidence.process && isOfSeveral() ? `${evidence.process} ` : "";
+  if (evidence.thread === undefined) return element("span", { className: "quiet" }, ` [${process}${evidence.file}${evidence.field ? `: ${evidence.field}` : ""}]`);
+  const thread = threadOf(evidence.process, evidence.thread);
+  const text = `${threadText(evidence.process, evidence.thread)} #${evidence.first}${evidence.last > evidence.first ? `-${evidence.last}` : ""}`;
   return element("button", { className: "link", onclick: () => pick(thread, evidence.first, "fit") }, `[${text}]`);
 }
 

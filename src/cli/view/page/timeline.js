@@ -1,5 +1,6 @@
 // Which threads lie where, and the pictures of them: asked for when the view has changed, and drawn meanwhile from the last answer.
 import { ask, latest } from "./api.js";
+import { isOfSeveral, threadText } from "./cite.js";
 import { count, element } from "./format.js";
 import { listen, state } from "./state.js";
 
@@ -29,6 +30,7 @@ export function layOut() {
     const depths = Math.max(thread.depths ?? 1, 1);
     const rows = expanded.has(index) ? Math.min(depths, 400) : Math.min(depths, ROWS_FIRST);
     const label = element("div", { title: thread.called }, element("strong", {}, thread.called),
+      isOfSeveral() ? element("span", {}, threadText(thread.process, thread.number)) : null,
       element("span", {}, `tid ${thread.tid}, ${count(thread.events)} events`));
     const height = HEAD + rows * ROW + STRIP + (rows < 2 ? ROW : 0);
     if (depths > ROWS_FIRST) {

@@ -1,6 +1,7 @@
 // Waits of the visible range, and arrows from each to the event that ended it. They come from a reading of the whole session, which takes
 // its time: so they are asked for when the view has been still, one question at a time, and not again where the answer has them all.
 import { ask } from "./api.js";
+import { threadOf } from "./cite.js";
 import { count, duration } from "./format.js";
 import { listen, state } from "./state.js";
 import { HEAD, layout, ROW } from "./timeline.js";
@@ -16,8 +17,6 @@ let asking = false, timer = 0;
 export function onWaits(redraw) {
   redraws.push(redraw);
 }
-
-const threadOf = (process, number) => state.session.threads.findIndex((each) => each.process === process && each.number === number);
 
 // Where some waits have no arrow the page says so.
 function tellMore(rows) {
