@@ -288,8 +288,9 @@ static void attend(struct ada_loop *loop, struct ada_provider *provider, uint64_
 	keep_manifest(loop, provider, now);
 	if (!ready(provider))
 		return;
-	if (quiet) {
+	if (quiet || loop->recorder->flush)
 		ada_provider_quiet(provider);
+	if (quiet) {
 		if (!gone)
 			ada_names_look(provider);
 		advise(loop, provider);
@@ -352,6 +353,9 @@ static bool pass(struct ada_loop *loop)
 		attend(loop, loop->live.items[i], now, quiet);
 		busy |= drain_all(loop);
 	}
+	if (recorder->flush)
+		recorder->flushed_ns = now;
+	recorder->flush = false;
 	let_go(loop);
 	ada_aging_turn(recorder, now, quiet);
 	ada_squeezing_turn(recorder);

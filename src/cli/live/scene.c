@@ -61,31 +61,39 @@ static uint64_t floor_of(const struct ada_scene *scene, uint64_t end, uint64_t b
 	return back_events && end > share ? end - share : 0;
 }
 
-/* Of a session under way the files lag behind the program: that nothing has come for a moment says nothing. */
-static uint64_t known_until(const struct ada_scene *scene, const struct ada_thread *thread)
+/* Of a session under way the files lag behind the program: that nothing has come for a moment says nothing, unless its recorder does. */
+static uint64_t known_until(const struct ada_scene *scene, const struct ada_thread *thread, const struct ada_written *written)
 {
 	const struct ada_event *last = atf_thread_get(thread->events, thread->count - 1);
-	uint64_t last_ns = last ? last->timestamp_ns : 0;
+	uint64_t last_ns = last ? last->timestamp_ns : 0, until_ns;
+	bool behind;
 
-	if (thread->process->finalized || last_ns >= scene->end_ns || last_ns + ADA_SCENE_LATE_NS < scene->last_ns)
+	if (thread->process->finalized || last_ns >= scene->end_ns)
 		return scene->end_ns;
-	return last_ns;
+	until_ns = ada_written_until(written, thread, &behind);
+	if (behind)
+		return last_ns;
+	if (!until_ns && last_ns + ADA_SCENE_LATE_NS < scene->last_ns)
+		until_ns = scene->end_ns;
+	until_ns = until_ns < scene->end_ns ? until_ns : scene->end_ns;
+	return until_ns > last_ns ? until_ns : last_ns;
 }
 
-static int look_at(const struct ada_scene *scene, const struct ada_thread *thread, uint64_t back_events, struct ada_scene_thread *seen)
+static int look_at(const struct ada_scene *scene, const struct ada_thread *thread, const struct ada_scene_how *how,
+		   struct ada_scene_thread *seen)
 {
 	const struct ada_frame *frame = NULL;
 	struct ada_lookback back;
 	uint64_t first, end;
 	int result;
 
-	*seen = (struct ada_scene_thread){ .thread = thread };
+	*seen = (struct ada_scene_thread){ .thread = thread, .held_in = ADA_NO_FUNCTION };
 	ada_selection_range(&scene->selection, thread, &first, &end);
 	seen->events = end - first;
 	if (!thread->events || !end)
 		return 0;
 	ada_lookback_open(&back, thread, end);
-	back.floor = floor_of(scene, end, back_events);
+	back.floor = floor_of(scene, end, how->back_events);
 	result = ada_lookback_get(&back, 0, &frame);
 	if (!result && frame) {
 		seen->inside = true;
@@ -93,46 +101,55 @@ static int look_at(const struct ada_scene *scene, const struct ada_thread *threa
 		seen->position = frame->position;
 		seen->since_ns = frame->start_ns;
 		seen->depth = frame->depth;
-		seen->known_ns = known_until(scene, thread);
+		seen->known_ns = known_until(scene, thread, how->written);
 	}
 	seen->far = !seen->inside && back.gave_up;
 	ada_lookback_close(&back);
 	return result;
 }
 
-/* The innermost call at a moment makes no further call: so what it took long for is what it waits for then. */
-static bool is_one_wait(const struct ada_thread *thread, uint64_t at_ns)
+/* A call that makes no other: so what it takes long for is what it waits for at any moment of it. One that has made others is not in what these
+ * waited for, and there may be millions of them. */
+static bool is_one_wait(const struct ada_scene_thread *seen)
 {
 	const struct ada_event *event;
 
-	for (uint64_t at = atf_thread_lower_bound(thread->events, at_ns); (event = atf_thread_get(thread->events, at)); at++)
+	for (uint64_t at = seen->position + 1; (event = atf_thread_get(seen->thread->events, at)); at++)
 		if (event->event_kind == ADA_EVENT_CALL || event->event_kind == ADA_EVENT_RETURN ||
 		    event->event_kind == ADA_EVENT_EXCEPTION)
 			return event->event_kind != ADA_EVENT_CALL;
 	return true;
 }
 
+static void tell_cause(struct ada_cause_reader *reader, const struct ada_cause *cause, struct ada_scene_thread *seen)
+{
+	struct ada_culprit culprit;
+
+	seen->explained = true;
+	seen->kind = ada_cause_kind_of(cause);
+	ada_cause_culprit(cause, &culprit);
+	if (culprit.thread == seen->thread)
+		return;
+	seen->culprit = culprit.thread;
+	if (culprit.thread && (seen->kind == ADA_CAUSE_LOCK || seen->kind == ADA_CAUSE_DEADLOCK))
+		seen->held_in = ada_cause_own_function(reader, culprit.thread->process, culprit.path);
+}
+
 /* What those wait for that are in one call for long. */
-static int explain(struct ada_scene *scene, bool last)
+static int explain(struct ada_scene *scene)
 {
 	struct ada_cause_reader *reader = ada_cause_reader_open(scene->session);
 	int result = reader ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < scene->threads.count && !result; i++) {
 		struct ada_scene_thread *seen = &scene->threads.items[i];
-		struct ada_culprit culprit;
 		struct ada_cause cause = {};
 
-		if (!seen->inside || seen->since_ns + ADA_SCENE_WAIT_NS > seen->known_ns ||
-		    (!last && !is_one_wait(seen->thread, scene->end_ns)))
+		if (!seen->inside || seen->since_ns + ADA_SCENE_WAIT_NS > seen->known_ns || !is_one_wait(seen))
 			continue;
 		result = ada_cause_find(reader, seen->thread, seen->position, &cause);
-		if (!result && cause.found && cause.links.count) {
-			seen->explained = true;
-			seen->kind = ada_cause_kind_of(&cause);
-			ada_cause_culprit(&cause, &culprit);
-			seen->culprit = culprit.thread != seen->thread ? culprit.thread : NULL;
-		}
+		if (!result && cause.found && cause.links.count)
+			tell_cause(reader, &cause, seen);
 		ada_cause_free(&cause);
 	}
 	ada_cause_reader_close(reader);
@@ -146,11 +163,11 @@ static int look_at_all(struct ada_scene *scene, const struct ada_scene_how *how)
 	for (size_t i = 0; i < scene->selection.threads.count && !result; i++) {
 		struct ada_scene_thread seen;
 
-		result = look_at(scene, scene->selection.threads.items[i], how->back_events, &seen);
+		result = look_at(scene, scene->selection.threads.items[i], how, &seen);
 		if (!result && (seen.inside || seen.far || seen.events))
 			result = ada_array_push(&scene->threads, seen);
 	}
-	return result || how->quick ? result : explain(scene, !how->at_ns);
+	return result || how->quick ? result : explain(scene);
 }
 
 int ada_scene_open(struct ada_scene *scene, struct ada_session *session, const struct ada_scene_how *how, struct ada_error *error)

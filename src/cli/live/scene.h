@@ -6,13 +6,15 @@
  * Of a session that is being recorded the last moment is now, of another the last event's. */
 #ifndef ADA_CLI_SCENE_H
 #define ADA_CLI_SCENE_H
+#include "cli/live/written.h"
 #include "query/cause/cause.h"
 #include "query/session/selection.h"
 #include "query/sums/stats.h"
 
 #define ADA_SCENE_SPAN_NS 1000000000ull
-#define ADA_SCENE_LATE_NS 1000000000ull /* the youngest events of a session under way may be in its files only then */
-#define ADA_SCENE_WAIT_NS 1000000ull	/* a thread that is in a call for so long is asked what it waits for */
+#define ADA_SCENE_LATE_NS                                                                                                                  \
+	1000000000ull /* where no recorder says more: the youngest events of a session under way may be in its files only then */
+#define ADA_SCENE_WAIT_NS 1000000ull /* a thread that is in a call for so long is asked what it waits for */
 
 struct ada_scene_thread {
 	const struct ada_thread *thread;
@@ -25,6 +27,8 @@ struct ada_scene_thread {
 	bool explained; /* of a call that lasts: */
 	enum ada_cause_kind kind;
 	const struct ada_thread *culprit; /* NULL: nobody else, or not known */
+	uint64_t
+		held_in; /* of a lock: the program's function in which the culprit took it, or waits meanwhile; ADA_NO_FUNCTION: not known */
 };
 
 struct ada_scene {
@@ -41,6 +45,7 @@ struct ada_scene_how {
 	const char *thread; /* as given; NULL: all */
 	uint64_t at_ns;	    /* the moment; 0: the last one */
 	uint64_t span_ns;
+	const struct ada_written *written;
 	bool quick;	      /* of a moment that soon passes: it isn't asked what threads wait for */
 	uint64_t back_events; /* of all threads together: so far back it is asked what they are in; 0: as far as needed */
 };

@@ -7,7 +7,7 @@
 #include "query/session/json.h"
 
 enum function_field { FUNCTION, MODULE, RATE, TREND, TOTAL, SELF, P99, MAX, FUNCTION_FIELDS };
-enum thread_field { PROCESS, THREAD, NAME, EVENTS, INSIDE, SINCE, AGO, KIND, BY, THREAD_FIELDS };
+enum thread_field { PROCESS, THREAD, NAME, EVENTS, INSIDE, SINCE, AGO, KIND, BY, HELD, THREAD_FIELDS };
 
 static const struct ada_column function_columns[FUNCTION_FIELDS] = {
 	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_FUNCTION },
@@ -29,6 +29,7 @@ static const struct ada_column thread_columns[THREAD_FIELDS] = {
 	[AGO] = { "ago_ns", "SEEN AGO", ADA_CELL_DURATION },
 	[KIND] = { "waits_for", "WAITS FOR", ADA_CELL_TEXT },
 	[BY] = { "blocked_by", "OF THREAD", ADA_CELL_TEXT },
+	[HELD] = { "held_in", "HELD IN", ADA_CELL_NAME },
 };
 
 /* What both say. */
@@ -144,8 +145,9 @@ static int put_thread(struct ada_rows *table, const struct ada_scene *scene, con
 		[AGO] = { .number = scene->end_ns - seen->known_ns, .absent = !seen->inside || seen->known_ns == scene->end_ns },
 		[KIND] = { .text = ada_cause_kind_name(seen->kind), .absent = !seen->explained },
 		[BY] = { .absent = !seen->culprit },
+		[HELD] = { .absent = seen->held_in == ADA_NO_FUNCTION },
 	};
-	char name[ADA_NAME_BUFFER], by[sizeof seen->thread->name + 32];
+	char name[ADA_NAME_BUFFER], held[ADA_NAME_BUFFER], by[sizeof seen->thread->name + 32];
 
 	if (seen->far && table->format == ADA_FORMAT_TEXT)
 		cells[INSIDE] = (struct ada_cell){ .text = "?" };
@@ -155,6 +157,8 @@ static int put_thread(struct ada_rows *table, const struct ada_scene *scene, con
 		snprintf(by, sizeof by, "%u%s%s", seen->culprit->number, seen->culprit->name[0] ? " " : "", seen->culprit->name);
 		cells[BY].text = by;
 	}
+	if (!cells[HELD].absent)
+		cells[HELD].text = ada_module_function(ada_process_module(seen->culprit->process, seen->held_in), seen->held_in, held);
 	return ada_rows_add(table, cells);
 }
 

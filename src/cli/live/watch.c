@@ -16,8 +16,12 @@ static int ask(struct ada_watch *watch, struct ada_error *error)
 
 	json_object *status = NULL;
 
-	if (!result)
-		result = ada_live_ask(&live, ada_live_request("status"), watch->answer_ms, &status, &reason);
+	if (!result) {
+		json_object *request = ada_live_request("status");
+
+		json_object_object_add(request, "flush", json_object_new_boolean(true));
+		result = ada_live_ask(&live, request, watch->answer_ms, &status, &reason);
+	}
 	watch->silent = result == -ETIMEDOUT && watch->session;
 	if (watch->silent) /* what it said before still holds as far as anyone knows */
 		return 0;
@@ -66,21 +70,27 @@ static void keep_scene(struct ada_watch *watch, struct ada_session *session, con
 					    watch->scene.stats.completeness.events);
 }
 
+/* Of a session under way the last moment is the one up to which its recorder has written what threads did. */
 int ada_watch_look(struct ada_watch *watch, uint64_t at_ns, struct ada_error *error)
 {
 	struct ada_session *session = watch->session;
-	struct ada_scene_how how = { .thread = watch->options->thread, .at_ns = at_ns, .quick = watch->playing };
+	struct ada_written written = {};
+	struct ada_scene_how how = { .thread = watch->options->thread, .written = &written, .quick = watch->playing };
 	struct ada_scene scene = {};
 	int result = 0;
 
 	if (!watch->settled) {
 		session = NULL;
 		result = ask(watch, error) ?: open_anew(watch, &session, error);
+		if (!result && ada_written_read(&written, watch->silent ? NULL : watch->status))
+			result = ada_error_set(error, ENOMEM, "out of memory");
 	}
+	how.at_ns = at_ns ?: written.now_ns;
 	how.span_ns = span_of(watch);
 	how.back_events = watch->status && watch->session ? BACK_EVENTS : 0; /* the first look, and one without haste, takes its time */
 	if (!result)
 		result = ada_scene_open(&scene, session, &how, error);
+	ada_written_free(&written);
 	if (!result) {
 		keep_scene(watch, session, &scene);
 		return 0;

@@ -45,6 +45,13 @@ int ada_command_version(const json_object *request)
 	return json_object_is_type(version, json_type_int) && json_object_get_int64(version) == ADA_CONTROL_VERSION ? 0 : -EINVAL;
 }
 
+bool ada_command_flushes(const json_object *request)
+{
+	json_object *flush = NULL;
+
+	return json_object_object_get_ex(request, "flush", &flush) && json_object_get_boolean(flush);
+}
+
 static json_object *accept_with(struct ada_recorder *recorder)
 {
 	json_object *object = ada_control_answer(true);

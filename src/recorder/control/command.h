@@ -16,6 +16,7 @@ enum ada_command {
 enum ada_command ada_command_of(const json_object *request); /* NONE: no request that is known */
 int ada_command_version(const json_object *request);	     /* 0; -EINVAL: it asks for another version of the protocol */
 bool ada_command_on_main(enum ada_command command);	     /* only the main thread may run it */
+bool ada_command_flushes(const json_object *request);	     /* of STATUS: what threads have done by now is to be in their files first */
 /* Runs any command but STATUS and STOP, and returns the answer. */
 json_object *ada_command_run(struct ada_recorder *recorder, enum ada_command command, const json_object *request);
 #endif

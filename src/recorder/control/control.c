@@ -20,6 +20,7 @@
 #define LINGER_NS 1000000000ull /* for the last answers, when all is over */
 #define PAUSE_MS 10
 #define PACE_NS 500000000ull
+#define FLUSH_NS 50000000ull /* so long an answer waits for files; what isn't there by then is named in it */
 
 enum client_state {
 	READING,  /* its request */
@@ -35,6 +36,7 @@ struct client {
 	char *bytes;	      /* of the request so far, then of the answer */
 	size_t count, done;
 	json_object *request;
+	uint64_t flush_ns; /* WAITING: when it was first seen that it wants files to be written; 0: not yet */
 };
 
 struct ada_control {
@@ -264,6 +266,20 @@ static void *serve(void *argument)
 	}
 }
 
+/* What the client wants to be written is, or takes too long. */
+static bool may_answer(struct ada_recorder *recorder, struct client *client, uint64_t now_ns)
+{
+	if (!ada_command_flushes(client->request))
+		return true;
+	if (!client->flush_ns) {
+		client->flush_ns = now_ns;
+		recorder->flush = true;
+		ada_recorder_wake(recorder);
+		return false;
+	}
+	return recorder->flushed_ns > client->flush_ns && (ada_status_is_written(recorder) || now_ns - client->flush_ns > FLUSH_NS);
+}
+
 bool ada_control_turn(struct ada_control *control, uint64_t now_ns)
 {
 	bool answered = false, stop;
@@ -283,7 +299,7 @@ bool ada_control_turn(struct ada_control *control, uint64_t now_ns)
 		struct client *client = &control->clients[i];
 		enum ada_command command;
 
-		if (client->state != WAITING)
+		if (client->state != WAITING || !may_answer(control->recorder, client, now_ns))
 			continue;
 		command = ada_command_of(client->request);
 		client_answer(client, command == ADA_COMMAND_STATUS ? ada_status_of(control->recorder, &control->pace, now_ns) :

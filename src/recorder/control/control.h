@@ -28,6 +28,7 @@ struct ada_pace {
 
 /* status.c; main thread. */
 json_object *ada_status_of(struct ada_recorder *recorder, const struct ada_pace *pace, uint64_t now_ns);
+bool ada_status_is_written(struct ada_recorder *recorder);     /* no live thread is behind; main thread */
 json_object *ada_status_policy(struct ada_recorder *recorder); /* any thread */
 json_object *ada_control_answer(bool ok);		       /* to be filled */
 json_object *ada_control_error(const char *code, const char *text);

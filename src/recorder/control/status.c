@@ -3,6 +3,7 @@
 #include "recorder/control/progress.h"
 #include "recorder/detail/detail.h"
 #include "recorder/policy/policy.h"
+#include "recorder/process/life.h"
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"
 #include <string.h>
@@ -81,6 +82,35 @@ static json_object *budget_of(const struct ada_provider *provider)
 	return object;
 }
 
+static json_object *written_of(const struct ada_provider *provider)
+{
+	uint64_t written_ns = provider->ended ? 0 : provider->drain.written_ns;
+
+	return written_ns ? json_object_new_uint64(written_ns) : NULL;
+}
+
+/* Threads of which that isn't so. */
+static json_object *behind_of(const struct ada_provider *provider)
+{
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < provider->drain.lanes.count; i++)
+		if (!ada_provider_is_written(provider, i))
+			json_object_array_add(list, json_object_new_uint64(i));
+	return list;
+}
+
+bool ada_status_is_written(struct ada_recorder *recorder)
+{
+	const struct ada_provider *provider;
+
+	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
+		for (size_t j = 0; j < provider->drain.lanes.count; j++)
+			if (!ada_provider_is_written(provider, j))
+				return false;
+	return true;
+}
+
 static json_object *provider_of(const struct ada_provider *provider)
 {
 	json_object *object = json_object_new_object();
@@ -92,6 +122,8 @@ static json_object *provider_of(const struct ada_provider *provider)
 	ada_json_count(object, "events", ada_provider_events(provider));
 	ada_json_count(object, "lost", ada_provider_lost(provider));
 	ada_json_count(object, "windows", windows_of(provider));
+	json_object_object_add(object, "writtenNs", written_of(provider));
+	json_object_object_add(object, "behind", behind_of(provider));
 	json_object_object_add(object, "budget", budget_of(provider));
 	json_object_object_add(object, "metrics", provider->details ? ada_json_metrics_of(provider) : NULL);
 	return object;

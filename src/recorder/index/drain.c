@@ -10,7 +10,9 @@
 #include "base/hash.h"
 #include "recorder/index/drain_hold.h"
 
-#define RESTING 64u /* lanes that give their descriptors back at once where there is none left */
+#define CATCH_UP 64u /* chunks sealed while it is looked at threads: so many are taken, */
+#define ROUNDS 2     /* so often */
+#define RESTING 64u  /* lanes that give their descriptors back at once where there is none left */
 
 int ada_drain_open(struct ada_drain *drain, struct ada_segment *segment, const char *directory, pid_t pid,
 		   const struct ada_lane_options *options)
@@ -323,16 +325,26 @@ static void end_thread(struct ada_drain *drain, uint32_t id, uint32_t entry)
 		give_entry_back(drain, &drain->lanes.items[id]);
 }
 
+/* Whether the lane was given all that its thread had committed when this was called, and what it dropped. */
+static bool is_level(const struct ada_drain *drain, const struct ada_lane *lane)
+{
+	const struct ada_shm_thread *thread = &drain->segment->threads[lane->entry];
+
+	return __atomic_load_n(&thread->sealed_events, __ATOMIC_ACQUIRE) <= lane->next_seq &&
+	       __atomic_load_n(&thread->lost, __ATOMIC_ACQUIRE) <= lane->told_lost;
+}
+
 static void look_at(struct ada_drain *drain, const struct ada_table *newest, uint32_t entry)
 {
 	struct ada_lane *lane = lane_of(drain, entry);
 	struct ada_error error = { "" };
-	bool gone;
+	bool gone, level;
 	uint32_t number;
 	int status;
 
 	if (!lane)
 		return;
+	lane->behind = true;
 	gone = thread_gone(drain, newest, entry);
 	if (drain->options.circular || lane->closed) {
 		if (gone)
@@ -344,13 +356,41 @@ static void look_at(struct ada_drain *drain, const struct ada_table *newest, uin
 		return;
 	}
 	number = open_chunk(drain, entry);
-	if (number != UINT32_MAX)
-		chunk_take(drain, number, true);
+	level = (number == UINT32_MAX || chunk_take(drain, number, true)) && is_level(drain, lane);
 	status = drain->failed ? 0 : ada_lane_flush(lane, drain->directory, &error);
 	if (status && !ada_drain_later(drain, status)) {
 		drain->error = error;
 		drain_fail(drain);
 	}
+	lane->behind = !level || status;
+}
+
+/* Threads that were busy meanwhile have sealed chunks which come before those that they fill now. */
+static void catch_up(struct ada_drain *drain, const struct ada_table *newest, uint32_t count)
+{
+	bool any = true;
+
+	for (int round = 0; round < ROUNDS && any && !ada_drain_holds(drain); round++) {
+		any = false;
+		ada_drain_some(drain, CATCH_UP);
+		for (uint32_t i = 0; i < count && !ada_drain_holds(drain); i++) {
+			const struct ada_lane *lane = lane_of(drain, i);
+
+			if (!lane || lane->closed || !lane->behind)
+				continue;
+			any = true;
+			look_at(drain, newest, i);
+		}
+	}
+}
+
+/* What threads do is recorded: who stands still in the files does so. */
+static bool goes_on(const struct ada_drain *drain)
+{
+	const struct ada_shm *shm = drain->segment->shm;
+
+	return !drain->options.circular && !drain->failed && !drain->stopped_ns && !__atomic_load_n(&shm->stop, __ATOMIC_RELAXED) &&
+	       !__atomic_load_n(&shm->disabled, __ATOMIC_RELAXED);
 }
 
 /* Which entry a thread id belongs to, where the kernel has given that id again. */
@@ -369,12 +409,17 @@ void ada_drain_quiet(struct ada_drain *drain)
 {
 	struct ada_table newest = { 0 };
 	uint32_t count = ada_segment_thread_count(drain->segment);
+	uint64_t begun_ns = ada_clock_boottime_ns();
 	int status = 0;
 
 	for (uint32_t i = 0; i < count && !status; i++)
 		status = note_newest(drain, &newest, i);
 	for (uint32_t i = 0; i < count && !status && !ada_drain_holds(drain); i++)
 		look_at(drain, &newest, i);
+	if (!status)
+		catch_up(drain, &newest, count);
+	if (!status && !ada_drain_holds(drain) && goes_on(drain))
+		drain->written_ns = begun_ns;
 	ada_table_free(&newest);
 }
 

@@ -19,6 +19,7 @@ struct ada_drain {
 	uint32_t *consumed;		  /* by chunk: up to this offset it is in the file; 0: not begun */
 	uint64_t tail;			  /* position in the sealed ring */
 	uint64_t bad_chunks;		  /* whose header made no sense */
+	uint64_t written_ns;		  /* what was committed by then is in the files, of lanes that are written; 0: nothing is known */
 	size_t rest_next;		  /* the lane to lay to rest next, where descriptors run out */
 	bool holding;			  /* the disk is in trouble (drain_hold.h), and when that was first seen the pool had had */
 	uint64_t misses;		  /* so many events without room and threads that waited */
@@ -36,7 +37,7 @@ const struct ada_shm_thread *ada_drain_thread(const struct ada_drain *drain, uin
 const struct ada_shm_thread *ada_drain_entry(struct ada_drain *drain, uint32_t id);
 size_t ada_drain_sealed(struct ada_drain *drain); /* takes those there are now; returns how many */
 size_t ada_drain_some(struct ada_drain *drain, size_t most);
-void ada_drain_quiet(struct ada_drain *drain);
+void ada_drain_quiet(struct ada_drain *drain);			     /* what threads have committed by now, into their files */
 void ada_drain_open_chunks(struct ada_drain *drain);		     /* what any thread has committed so far */
 void ada_drain_roll(struct ada_drain *drain, struct ada_lane *lane); /* as ada_lane_roll; where it fails the drain has */
 bool ada_drain_rest(struct ada_drain *drain);			     /* gives some lanes' descriptors back; false: none has one */

@@ -274,6 +274,11 @@ int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_erro
 	return status ? ada_lane_told(status, lane, directory, error) : 0;
 }
 
+bool ada_lane_is_written(const struct ada_lane *lane)
+{
+	return lane->closed || (!lane->behind && ada_packed_lane_is_written(lane->packed));
+}
+
 int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
 {
 	int status, code;

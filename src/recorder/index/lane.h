@@ -100,6 +100,7 @@ struct ada_lane {
 	bool rests;			 /* the file has no descriptor: more are alive than this process may have */
 	uint64_t time_max_ns;		 /* of the segments that are closed */
 	bool unflushed;
+	bool behind;	   /* when it was last looked at, its thread had done more than it was given */
 	bool has_detail;   /* the segment being written has a detail file */
 	uint64_t captured; /* events with detail in this segment: the next one's detail_seq */
 	uint64_t last_ns;
@@ -145,6 +146,7 @@ static inline bool ada_lane_short_of_files(int status)
 	return status == -EMFILE || status == -ENFILE;
 }
 int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_error *error);
+bool ada_lane_is_written(const struct ada_lane *lane); /* whoever reads its file now finds all that had been done at the last look */
 /* After a failure the counts are of what is in the file. -EAGAIN: nothing is closed, and may be later. */
 int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error);
 /* Commits the lane's state to the arena: before the chunks that it was copied from may go. */

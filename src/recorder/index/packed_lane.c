@@ -322,6 +322,11 @@ int ada_packed_lane_flush(struct ada_packed_lane *packed)
 	return 0;
 }
 
+bool ada_packed_lane_is_written(const struct ada_packed_lane *packed)
+{
+	return !packed || (!packed->full && ada_packers_is_done(packed->options.packers, &packed->state));
+}
+
 /* All that is submitted is in the file. */
 static int settle(struct ada_packed_lane *packed)
 {

@@ -39,8 +39,9 @@ bool ada_packed_lane_is_open(const struct ada_packed_lane *packed);   /* NULL: i
 uint64_t ada_packed_lane_bytes(const struct ada_packed_lane *packed); /* of the file, about: with what is on its way */
 int ada_packed_lane_reserve(struct ada_packed_lane *packed, size_t count, struct ada_event **events, size_t *room);
 void ada_packed_lane_commit(struct ada_packed_lane *packed, size_t count);
-void ada_packed_lane_submit(struct ada_packed_lane *packed); /* behind each note; NULL is fine */
-int ada_packed_lane_flush(struct ada_packed_lane *packed);   /* likewise behind a note, which counts all that was committed */
+void ada_packed_lane_submit(struct ada_packed_lane *packed);	       /* behind each note; NULL is fine */
+int ada_packed_lane_flush(struct ada_packed_lane *packed);	       /* likewise behind a note, which counts all that was committed */
+bool ada_packed_lane_is_written(const struct ada_packed_lane *packed); /* all that was flushed is in the file; NULL: it is */
 int ada_packed_lane_rest(struct ada_packed_lane *packed);
 int ada_packed_lane_wake(struct ada_packed_lane *packed, const char *path);
 int ada_packed_lane_end(struct ada_packed_lane *packed, bool has_detail); /* behind a note: closes the segment */

@@ -267,6 +267,16 @@ int ada_packers_wait(struct ada_packers *packers, const struct ada_packed_state 
 	return status;
 }
 
+bool ada_packers_is_done(struct ada_packers *packers, const struct ada_packed_state *state)
+{
+	bool done;
+
+	pthread_mutex_lock(&packers->lock);
+	done = !state->pending && !state->error;
+	pthread_mutex_unlock(&packers->lock);
+	return done;
+}
+
 int ada_packers_error(struct ada_packers *packers, const struct ada_packed_state *state)
 {
 	int error;

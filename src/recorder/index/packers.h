@@ -59,6 +59,7 @@ struct ada_packed_job *ada_packers_done(struct ada_packers *packers);
 /* Waits until all jobs of the lane are done, or until more is done than before. -errno: what keeps a worker from writing just
  * now, unless the sink insists. */
 int ada_packers_wait(struct ada_packers *packers, const struct ada_packed_state *state, bool all);
+bool ada_packers_is_done(struct ada_packers *packers, const struct ada_packed_state *state); /* all of the lane's jobs, and well */
 int ada_packers_error(struct ada_packers *packers, const struct ada_packed_state *state);
 void ada_packers_drop(struct ada_packers *packers, struct ada_packed_state *state); /* its jobs needn't be done any more */
 uint64_t ada_packers_queued(struct ada_packers *packers);			    /* bytes of runs that are on their way */

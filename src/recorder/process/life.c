@@ -443,6 +443,11 @@ void ada_provider_quiet(struct ada_provider *provider)
 	ada_provider_note_cpu(provider);
 }
 
+bool ada_provider_is_written(const struct ada_provider *provider, size_t thread)
+{
+	return provider->ended || ada_lane_is_written(&provider->drain.lanes.items[thread]);
+}
+
 static void note_end(struct ada_provider *provider)
 {
 	if (__atomic_load_n(&provider->replaced, __ATOMIC_ACQUIRE))

@@ -30,6 +30,8 @@ void ada_provider_settle(struct ada_provider *provider);
 #define ADA_DRAIN_TURN 64u /* chunks: so many at a time where there is a budget, so that all processes have theirs looked at in time */
 size_t ada_provider_drain(struct ada_provider *provider); /* sealed chunks taken */
 void ada_provider_quiet(struct ada_provider *provider);
+/* What that thread had recorded at drain.written_ns is in its file. */
+bool ada_provider_is_written(const struct ada_provider *provider, size_t thread);
 /* Takes what is left and writes the last manifest. `stopped`: why, where the process itself goes on. */
 void ada_provider_finish(struct ada_provider *provider, const char *stopped, bool as_asked);
 /* After the end: the segment's name and the notes go, once the last manifest is on the disk. True: they are gone. */

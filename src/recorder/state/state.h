@@ -163,6 +163,8 @@ struct ada_recorder {
 	/* As the first agent has measured it (abi/wire.h); 0: not known. The second is read only where the first is there (atomic) */
 	uint32_t price_event, price_object;
 	struct ada_sink *sink;
+	bool flush;	     /* main thread's: what threads have done by now is wanted in their files, */
+	uint64_t flushed_ns; /* and when that was last begun */
 	struct ada_packers *packers;
 	struct ada_bound *bound; /* NULL: the session may be of any size and age */
 	struct ada_squeezer *squeezer;
