@@ -349,7 +349,7 @@ const struct ada_prototype ada_prototypes[] = { { "__assert_fail", "vssus", "ass
 						{ "unlink", "is", "path" },
 						{ "unlinkat", "iisi", "dir path flags" },
 						{ "unsetenv", "is", "name" },
-						{ "usleep", "iu", "us" },
+						{ "usleep", "iu", "useconds" },
 						{ "utime", "ipp", "" },
 						{ "vfork", "i", "" },
 						{ "vfprintf", "ipsp", "file format arguments" },

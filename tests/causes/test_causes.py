@@ -75,6 +75,11 @@ def sql(ada, session, statement):
     return json.loads(ada("query", "--format=json", session, statement).stdout)["rows"]
 
 
+def names_only(text):
+    """Without the arguments of the calls of a path."""
+    return re.sub(r'(?<=\w)\((?!\))(?:[^()"]|"[^"]*")*\)', "", text)
+
+
 def check_cause(ada, name, session):
     kind, waited, has_object, culprit, path = PROGRAMS[name]
     row, = sql(ada, session, "SELECT * FROM causes")
@@ -90,7 +95,8 @@ def check_cause(ada, name, session):
     assert headline["kind"] == "headline" and headline["cause"] == row
     assert all(r.get("cause") is None for r in rows if r["kind"] != "headline")
     shown = [row["object"]] * (has_object and waited != "pthread_join")     # a thread is told by its number
-    for word in ["serve", path] + [waited] * (kind not in ("lock", "condition")) + shown:
+    assert row["culprit_path"] == names_only(row["culprit_calls"])
+    for word in ["serve", row["culprit_calls"]] + [waited] * (kind not in ("lock", "condition")) + shown:
         assert word in headline["text"], word
     assert "decoy" not in headline["text"]
     assert headline["text"] in " ".join(ada("narrate", session).stdout.decode().split())
@@ -220,6 +226,24 @@ def headline_of(ada, session):
 
 
 @pytest.mark.parametrize("mode", ["cause", "crowd"])
+def test_arguments_of_the_culprits_calls_are_told(ada, record, mode):
+    """Of its own innermost function and of the call in which it waited: numbers, and no pointers that say nothing."""
+    session = record("lock", mode)
+    row, = sql(ada, session, "SELECT culprit_calls FROM causes")
+    assert re.fullmatch(r"background > rebuild > compact\(us=400000\) > usleep\(useconds=400000\)", row["culprit_calls"])
+    assert row["culprit_calls"] in headline_of(ada, session)["text"]
+
+
+def test_no_arguments_are_told_where_their_values_are_not(ada, programs, tmp_path):
+    """The window begins behind the culprit's calls, or --redact keeps what compact was given, which usleep has from it, out of the recording."""
+    for name, rule, *more in [("late", RULE.replace("pre=2s", "pre=1ms")), ("redacted", RULE, "--redact=compact:1")]:
+        result = ada.trace(tmp_path / name, [programs / "lock", "cause"], rule, *more)
+        assert result.status == 0, result.stderr.decode()
+        row, = sql(ada, Session(tmp_path / name).path, "SELECT culprit_calls FROM causes")
+        assert row["culprit_calls"] == "background > rebuild > compact > usleep"
+
+
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
 @pytest.mark.parametrize("waits, expected", [
     ("cond", r"that thread {reloader} held for \S+ ms while it waited for condition 0x[0-9a-f]+, which thread {feeder} ended in"
              r" feeder > toil > usleep"),
@@ -231,7 +255,7 @@ def test_what_the_holder_waited_for_is_told(ada, programs, tmp_path, waits, expe
     session = Session(tmp_path).path
     threads = {row["function"]: row["thread"] for row in sql(ada, session, "SELECT function, thread FROM calls WHERE function IN"
                                                              " ('reloader', 'feeder')")}
-    text = headline_of(ada, session)["text"]
+    text = names_only(headline_of(ada, session)["text"])
     assert re.search(expected.format(**threads), text), text
     row, = sql(ada, session, "SELECT kind, culprit_thread, culprit_function, culprit_kind, rival_thread FROM causes")
     assert row == {"kind": "lock", "culprit_thread": threads["feeder"], "culprit_function": "toil", "culprit_kind": "sleep",
@@ -246,7 +270,7 @@ def test_many_holds_of_one_thread_are_no_long_one(ada, record, mode):
                 " a.end_ns WHERE a.function = 'pthread_mutex_lock' AND b.function = 'pthread_mutex_unlock' AND a.caller = 'rebuild' AND b.caller ="
                 " 'rebuild' GROUP BY a.end_ns ORDER BY 1")
     assert len(holds) == 20
-    text = headline_of(ada, session)["text"]
+    text = names_only(headline_of(ada, session)["text"])
     told = re.search(rf"for mutex {row['object']} that thread {row['culprit_thread']} held (\d+) times, (\S+) ms in all, longest for (\S+) ms in"
                      r" background > rebuild > (\w+) > usleep", text)
     assert told and int(told[1]) == 20, text
@@ -273,7 +297,7 @@ def test_page_faults_of_a_holder_are_told(ada, programs, tmp_path):
         pytest.skip("the machine had no CPU for the holder in any of twelve runs, or tells nothing of switches")
     assert row["culprit_path"] == "reloader > fill > touch"
     told = r"with \d+ page faults in the longest call"
-    text = headline_of(ada, session)["text"]
+    text = names_only(headline_of(ada, session)["text"])
     assert re.search(rf"in reloader > fill > touch, \S+ ms of that {told}", text), text
     evidence = [r["text"] for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["kind"] == "cause"]
     assert any(re.search(rf"Meanwhile thread \d+ spent .* in touch {told}, in reloader > ", text) for text in evidence)
@@ -285,7 +309,7 @@ def test_who_had_the_holders_processor_is_told(ada, record, mode):
     if not json.loads((session / "session.json").read_text())["sched"]["recorded"]:
         pytest.skip("this kernel tells nothing of switches")
     row, = sql(ada, session, "SELECT culprit_thread, culprit_kind, rival_thread, rival_path FROM causes")
-    text = headline_of(ada, session)["text"]
+    text = names_only(headline_of(ada, session)["text"])
     assert row["culprit_kind"] == "preempted" and " of that without a processor" in text
     if row["rival_thread"] is None:
         pytest.skip("another program had the CPU for most of the time")
@@ -306,7 +330,7 @@ def test_the_command_of_a_shell_is_told(ada, programs, tmp_path, how, kind, wait
     shells = {manifest["pid"] for manifest in Session(tmp_path).manifests().values() if manifest["command"][-1:] == [command]}
     assert row == {"kind": kind, "function_waited": waited, "culprit_function": function, "child_pid": row["child_pid"], "command": command}
     assert {row["child_pid"]} == shells
-    text = headline_of(ada, session)["text"]
+    text = names_only(headline_of(ada, session)["text"])
     assert f"ms in {waited} {told}{command}` (pid_{row['child_pid']}), called in main > serve > {function} > {waited}" in text, text
 
 
@@ -333,7 +357,7 @@ def test_the_peer_of_a_socket_is_told(ada, programs, tmp_path, kind, peer, mode)
     session = Session(tmp_path).path
     row, = sql(ada, session, "SELECT kind, function_waited, object, opened, peer FROM causes")
     assert (row["kind"], row["function_waited"], row["opened"], row["peer"]) == ("message", "recv", None, peer)
-    text = next(r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["window"] == 0)["text"]
+    text = names_only(headline_of(ada, session)["text"])
     assert f"in recv on {row['object']}{f', peer {peer}' if peer else ''}, called in main > serve > load > recv" in text
 
 

@@ -61,7 +61,7 @@ def test_table_names_both_calls(ada, session):
 def test_headline_is_of_the_time_between(ada, session):
     row = next(row for row in ada.rows("narrate", session.path) if row["kind"] == "headline")
     assert row["text"].startswith("Key 17 took ") and " from submit on thread 0 to complete on thread 1: thread 1 slept " in row["text"]
-    assert "look_up > " in row["text"]
+    assert "look_up(number=17) > usleep(useconds=80000)" in row["text"]
     cause = row["cause"]
     assert (cause["kind"], cause["function"], cause["key"], cause["begin_thread"]) == ("sleep", "complete", "17", 0)
     assert cause["duration_ns"] >= SLOW_NS

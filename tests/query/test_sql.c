@@ -39,7 +39,7 @@ static void test_columns_are_the_contract(void **state)
 			    " stack" },
 		{ "waits", "thread index_seq end_index_seq start_ns end_ns kind object ended_by_thread ended_by_index_seq" },
 		{ "causes", "window thread index_seq function duration_ns kind function_waited object culprit_thread culprit_function"
-			    " culprit_path culprit_start_ns culprit_end_ns culprit_kind rival_thread rival_path share" },
+			    " culprit_path culprit_calls culprit_start_ns culprit_end_ns culprit_kind rival_thread rival_path share" },
 		{ "fn_stats", "function module calls total_ns self_ns min_ns mean_ns p50_ns p90_ns p99_ns max_ns" },
 	};
 	struct sql *sql;

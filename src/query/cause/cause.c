@@ -420,7 +420,7 @@ int ada_cause_find(struct ada_cause_reader *reader, const struct ada_thread *thr
 	const struct ada_event *call;
 	int result;
 
-	*cause = (struct ada_cause){};
+	*cause = (struct ada_cause){ .reader = reader };
 	reader->budget = ADA_CAUSE_BUDGET;
 	if (!thread->events || !find_call(thread, position, &spending.first, &result))
 		return thread->events ? result : 0;
@@ -446,7 +446,7 @@ int ada_cause_since(struct ada_cause_reader *reader, const struct ada_thread *th
 	struct ada_spending spending = { .thread = thread, .from_ns = from_ns };
 	int result;
 
-	*cause = (struct ada_cause){};
+	*cause = (struct ada_cause){ .reader = reader };
 	reader->budget = ADA_CAUSE_BUDGET;
 	if (!event || event->timestamp_ns <= from_ns)
 		return 0;

@@ -81,14 +81,15 @@ struct ada_cause_link {
 	char *command;			 /* of a child that is a shell: what it ran; NULL: not known */
 };
 
+struct ada_cause_reader;
 struct ada_cause {
-	bool found; /* the call is one whose end is known, or that is still open */
+	struct ada_cause_reader *reader; /* that found it */
+	bool found;			 /* the call is one whose end is known, or that is still open */
 	ADA_ARRAY(struct ada_cause_link) links;
 	bool deadlock;
 	size_t cycle; /* of a deadlock: the first link that belongs to the cycle; the last one leads back to it */
 };
 
-struct ada_cause_reader;
 /* NULL: no memory. The session must stay open. */
 struct ada_cause_reader *ada_cause_reader_open(const struct ada_session *session);
 void ada_cause_reader_close(struct ada_cause_reader *reader); /* also of NULL */
@@ -125,6 +126,9 @@ char *ada_cause_object_text(const struct ada_cause_link *link, char text[ADA_CAU
 double ada_cause_share(const struct ada_cause_link *link); /* of its time that its waits explain, to six digits */
 /* "main > work > leaf", in short or full names; malloc'ed, NULL: no memory. */
 char *ada_cause_path_text(const struct ada_process *process, const struct ada_stack *path, bool full_names);
+/* The same of a path of the cause, with what is known of the arguments of its innermost function that is no library's, and of its last call:
+ * "main > compact(round=9) > usleep(useconds=50000)". The cause's reader must be open. */
+char *ada_cause_calls_text(const struct ada_cause *cause, const struct ada_thread *thread, const struct ada_stack *path, bool full_names);
 
 /* The call that a mark is about: of an event of a thread the call that it begins or ends, of a rule from one call to another what the thread
  * of the latter did since the former; of `ada mark` and what else marks a process, the

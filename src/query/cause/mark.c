@@ -180,7 +180,7 @@ static int find_busy(struct ada_cause_reader *reader, const struct ada_process *
 	}
 	if (!result && most_ns) {
 		ada_array_free(&cause->links);
-		*cause = (struct ada_cause){ .found = true };
+		*cause = (struct ada_cause){ .reader = reader, .found = true };
 		result = ada_array_push(&cause->links, best);
 	}
 	if (result || !most_ns)
@@ -193,7 +193,7 @@ int ada_cause_of_hang(struct ada_cause_reader *reader, const struct ada_process 
 {
 	int result;
 
-	*cause = (struct ada_cause){};
+	*cause = (struct ada_cause){ .reader = reader };
 	result = find_hang(reader, process, UINT64_MAX - 1, cause);
 	return result || cause->found ? result : find_busy(reader, process, UINT64_MAX - 1, true, cause);
 }
@@ -205,7 +205,7 @@ int ada_cause_of_mark(struct ada_cause_reader *reader, const struct ada_process 
 	struct ada_mark_span span;
 	int result;
 
-	*cause = (struct ada_cause){};
+	*cause = (struct ada_cause){ .reader = reader };
 	if (ada_mark_span(process, mark, &span))
 		return ada_mark_event(process, mark, &thread, &position) ? ada_cause_since(reader, thread, position, span.begin_ns, cause) :
 									   0;

@@ -1,4 +1,5 @@
 /* A window's headline, and the sentences that bear it out. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,19 @@ static void put_path(struct ada_story *story, FILE *stream, const struct ada_pro
 	char *text = ada_cause_path_text(process, path, story->options.full_names);
 
 	if (!text)
-		story->result = -12;
+		story->result = -ENOMEM;
+	fputs(text ? text : "", stream);
+	free(text);
+}
+
+/* The same, of the headline: with arguments. */
+static void put_calls_of(struct ada_story *story, FILE *stream, const struct ada_cause *cause, const struct ada_thread *thread,
+			 const struct ada_stack *path)
+{
+	char *text = ada_cause_calls_text(cause, thread, path, story->options.full_names);
+
+	if (!text)
+		story->result = -ENOMEM;
 	fputs(text ? text : "", stream);
 	free(text);
 }
@@ -66,7 +79,7 @@ static void put_whereabouts(struct ada_story *story, FILE *stream, const struct 
 	ada_cause_culprit(cause, &culprit);
 	if (culprit.thread && culprit.path->frames.count) {
 		fputs(" in ", stream);
-		put_path(story, stream, culprit.thread->process, culprit.path);
+		put_calls_of(story, stream, cause, culprit.thread, culprit.path);
 	}
 }
 
@@ -177,7 +190,7 @@ static void put_roots_time(struct ada_story *story, FILE *stream, const struct a
 	if (!last->culprit)
 		return;
 	fprintf(stream, ", which thread %u had in ", last->culprit->number);
-	put_path(story, stream, last->culprit->process, &last->culprit_path);
+	put_calls_of(story, stream, cause, last->culprit, &last->culprit_path);
 }
 
 static void put_lock(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open)
@@ -213,7 +226,7 @@ static void put_deadlock(struct ada_story *story, FILE *stream, const struct ada
 		fprintf(stream, "%sthread %u waits for ", i ? "; " : "", link->thread->number);
 		put_object(story, stream, link);
 		fputs(" in ", stream);
-		put_path(story, stream, link->thread->process, &link->path);
+		put_calls_of(story, stream, cause, link->thread, &link->path);
 		if (link->culprit == link->thread)
 			fputs(", which it holds itself", stream);
 		else
@@ -318,7 +331,7 @@ static void put_own(struct ada_story *story, FILE *stream, const struct ada_caus
 	put_child(stream, link);
 	if (kind != ADA_CAUSE_RECORDER && kind != ADA_CAUSE_UNKNOWN) {
 		fputs(", called in ", stream);
-		put_path(story, stream, link->thread->process, &link->path);
+		put_calls_of(story, stream, cause, link->thread, &link->path);
 	}
 }
 

@@ -174,6 +174,16 @@ static void add_path(struct ada_story *story, json_object *object, const char *n
 	free(text);
 }
 
+static void add_calls(struct ada_story *story, json_object *object, const struct ada_cause *cause, const struct ada_culprit *culprit)
+{
+	char *text = culprit->thread ? ada_cause_calls_text(cause, culprit->thread, culprit->path, false) : NULL;
+
+	if (culprit->thread && !text)
+		story->result = -ENOMEM;
+	add_text(story, object, "culprit_calls", text);
+	free(text);
+}
+
 static void add_culprit(struct ada_story *story, json_object *object, struct ada_cause_reader *reader, const struct ada_cause *cause)
 {
 	const struct ada_process *process = cause->links.items[0].thread->process;
@@ -187,6 +197,7 @@ static void add_culprit(struct ada_story *story, json_object *object, struct ada
 	add_text(story, object, "culprit_function",
 		 own == ADA_NO_FUNCTION ? NULL : ada_module_function(ada_process_module(process, own), own, name));
 	add_path(story, object, "culprit_path", process, culprit.thread ? culprit.path : NULL);
+	add_calls(story, object, cause, &culprit);
 	json_object_object_add(object, "culprit_start_ns", culprit.thread ? json_object_new_uint64(culprit.start_ns) : NULL);
 	json_object_object_add(object, "culprit_end_ns", culprit.thread ? json_object_new_uint64(culprit.end_ns) : NULL);
 	add_text(story, object, "culprit_kind", culprit.kind == ADA_CAUSE_UNKNOWN ? NULL : ada_cause_kind_name(culprit.kind));

@@ -109,6 +109,15 @@ static void add_path(struct ada_sql_rows *rows, const struct ada_process *proces
 	free(text);
 }
 
+static void add_calls(struct ada_sql_rows *rows, const struct ada_cause *cause, const struct ada_culprit *culprit)
+{
+	char *text = culprit->thread ? ada_cause_calls_text(cause, culprit->thread, culprit->path, false) : NULL;
+
+	rows->failed |= culprit->thread && !text;
+	ada_sql_add_text(rows, text);
+	free(text);
+}
+
 static void add_culprit(struct ada_sql *sql, struct ada_sql_rows *rows, struct ada_cause_reader *reader, const struct ada_cause *cause)
 {
 	const struct ada_process *process = cause->links.items[0].thread->process;
@@ -118,6 +127,7 @@ static void add_culprit(struct ada_sql *sql, struct ada_sql_rows *rows, struct a
 	add_number_or_null(rows, culprit.thread, culprit.thread ? culprit.thread->number : 0);
 	ada_sql_add_text(rows, culprit.thread ? name_of(sql, rows, process, ada_cause_own_function(reader, process, culprit.path)) : NULL);
 	add_path(rows, process, culprit.thread ? culprit.path : NULL);
+	add_calls(rows, cause, &culprit);
 	add_number_or_null(rows, culprit.thread, culprit.start_ns);
 	add_number_or_null(rows, culprit.thread, culprit.end_ns);
 	ada_sql_add_text(rows, culprit.kind == ADA_CAUSE_UNKNOWN ? NULL : ada_cause_kind_name(culprit.kind));

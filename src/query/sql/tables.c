@@ -331,6 +331,8 @@ static const struct ada_sql_column causes[] = {
 	{ "culprit_thread", "INTEGER", "who held the object or ended the wait, at the chain's end; null: not known", false, ADA_SQL_PLAIN },
 	{ "culprit_function", "TEXT", "its innermost function that is no library's", false, ADA_SQL_PLAIN },
 	{ "culprit_path", "TEXT", "what it did meanwhile, outermost call first", false, ADA_SQL_PLAIN },
+	{ "culprit_calls", "TEXT", "the same with arguments, where their values were recorded: compact(round=9) > usleep(useconds=50000)",
+	  false, ADA_SQL_PLAIN },
 	{ "culprit_start_ns", "INTEGER", "when it took the object, or the wait began", false, ADA_SQL_PLAIN },
 	{ "culprit_end_ns", "INTEGER", "when it gave the object back, or ended the wait", false, ADA_SQL_PLAIN },
 	{ "culprit_kind", "TEXT", "what most of its time went to meanwhile, as kind; null: not one thing, or not known", false,
