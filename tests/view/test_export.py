@@ -131,3 +131,27 @@ def test_bad_wishes(ada, session, tmp_path):
         result = ada("view", "--no-browser", *words, session("plain"))
         assert result.status == 125 and len(result.stderr.splitlines()) == 1, words
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("events, coarse", [(100000, False), (400000, True)])
+def test_a_file_can_be_attached_to_a_report(ada, build_dir, tmp_path, events, coarse):
+    """Of 60 depths, where each slice is one of many: what is coarser is told."""
+    subprocess.run([build_dir / "tests" / "query" / "synth", f"random:11:3:{events}", tmp_path / "session"], check=True)
+    path = tmp_path / "page.html"
+    result = ada("view", f"--export={path}", tmp_path / "session")
+    assert result.status == 0 and not result.stdout and path.stat().st_size < 6 << 20
+    data, words = baked(path), result.stderr.decode()
+    assert (data["columns"] < 16384) == coarse
+    assert ("draws calls shorter than" in words and str(path) in words and "--from and --to" in words) if coarse else not words
+
+
+def test_a_file_that_cannot_be_written_is_told_and_leaves_nothing(ada, session, tmp_path):
+    (tmp_path / "place").mkdir()
+    kept = tmp_path / "kept"
+    kept.write_text("as it was")
+    for place, limit in (("place", ""), ("kept", "ulimit -f 200; "), ("new", "ulimit -f 200; ")):
+        result = subprocess.run(["bash", "-c", f'{limit}trap "" XFSZ; exec "$@"', "sh", ada.path, "view", f"--export={tmp_path / place}", session("plain")],
+                                capture_output=True, timeout=60)
+        assert result.returncode == 125 and b"can't write" in result.stderr and len(result.stderr.splitlines()) == 1, (place, result)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "place"] and kept.read_text() == "as it was"
+    assert not list((tmp_path / "place").iterdir())

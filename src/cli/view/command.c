@@ -109,7 +109,8 @@ static int line_compose(struct command_line *line, struct ada_question *question
 		line_add(line, "%s", run);
 		line_add(line, "--format=json");
 		if (!strcmp(run, "graph")) {
-			line_add(line, "--min=0.05"); /* what a picture can show */
+			/* What a picture can show; a file has less room. */
+			line_add(line, question->connection ? "--min=0.05" : "--min=0.2");
 			line_add(line, "--clip");
 		}
 		status = line_add_range(line, question);

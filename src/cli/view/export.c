@@ -11,18 +11,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "base/units.h"
 #include "cli/view/view.h"
 
-#define PICTURE_BYTES (12u << 20) /* of the slices: a wider picture has shorter calls, each its own */
-#define COLUMNS_LEAST 1024u
+/* Together small enough to be attached to a report of a bug. */
+#define PICTURE_BYTES (3u << 20) /* of the slices: a wider picture has shorter calls, each its own */
+#define COLUMNS_LEAST 64u
 #define DEPTHS "256"
-#define DETAILS_BYTES (24u << 20) /* of registers and stacks */
+#define DETAILS_BYTES (2u << 20) /* of registers and stacks */
 
 struct baking {
 	struct ada_view *view;
 	struct ada_output *output;
 	struct ada_error *error;
 	char from[24], to[24], window[24]; /* ns from the session's start; "": no window */
+	uint32_t columns;		   /* of the picture */
+	bool cut;			   /* registers and stacks that the file has no room for */
 };
 
 /* --- answers -------------------------------------------------------------------------------------------------------------- */
@@ -93,8 +97,9 @@ static int bake_picture(struct baking *baking, const char *threads)
 		snprintf(text, sizeof text, "%u", columns);
 		status = answer_make(baking, ada_view_timeline, arguments, &picture, &length);
 	}
+	baking->columns = (uint32_t)strtoul(text, NULL, 10);
 	if (!status) {
-		ada_output_string(baking->output, ",\n\"timeline\": ");
+		ada_output_format(baking->output, ",\n\"columns\": %u,\n\"timeline\": ", baking->columns);
 		put_escaped(baking->output, picture, length);
 	}
 	free(picture);
@@ -169,6 +174,7 @@ static int bake_details(struct baking *baking)
 		free(text);
 	}
 	ada_output_string(baking->output, "]");
+	baking->cut = !fits;
 	return status;
 }
 
@@ -317,6 +323,21 @@ static int put_page(struct baking *baking, const struct ada_selection *selection
 	return status;
 }
 
+/* What the file has coarser than the session, and what to ask for instead. */
+static void tell_coarse(const struct baking *baking, const char *path)
+{
+	static const char advice[] = "a shorter --from and --to has them";
+	char least[ADA_UNITS_TEXT];
+	uint64_t span_ns = strtoull(baking->to, NULL, 10) - strtoull(baking->from, NULL, 10);
+
+	if (baking->columns < ADA_VIEW_COLUMNS)
+		fprintf(stderr, "%s: %s draws calls shorter than %s together, the longest of each moment for all; %s each\n",
+			baking->view->command, path, ada_format_duration(span_ns / baking->columns, least), advice);
+	if (baking->cut)
+		fprintf(stderr, "%s: %s lacks registers and stacks of its later calls, of which there are more than %u MB; %s\n",
+			baking->view->command, path, DETAILS_BYTES >> 20, advice);
+}
+
 int ada_view_export(struct ada_view *view, const struct ada_selection *selection, uint64_t window, const char *path,
 		    struct ada_error *error)
 {
@@ -344,7 +365,9 @@ int ada_view_export(struct ada_view *view, const struct ada_selection *selection
 	if (!status && !lseek(fd, 0, SEEK_SET))
 		status = ada_file_read_fd(fd, &bytes, &length) ?: ada_file_replace(path, bytes, length, error);
 	if (status && !*error->text)
-		ada_error_system(error, -status, "%s", path);
+		ada_error_system(error, -status, "can't write %s", path);
+	if (!status)
+		tell_coarse(&baking, path);
 	free(bytes);
 	free(baking.output);
 	if (fd >= 0)

@@ -1,5 +1,6 @@
 // The flame graph of the visible range or a window: `ada graph`. A frame is a button: it shows what lies below it in full width.
 import { ask } from "./api.js";
+import { baked } from "./baked.js";
 import { colour, count, duration, element } from "./format.js";
 import { shortName } from "./names.js";
 import { ranged } from "./ranged.js";
@@ -63,7 +64,7 @@ function frames(place, top, said) {
 
 ranged("flame", async (panel, range, signal, words) => {
   const told = await ask("command", { run: "graph", ...range }, signal);
-  const place = element("div", { id: "frames" }), said = element("p", { className: "quiet", role: "status" }, `Time within the ${words}. A frame shows what lies below it.`);
+  const place = element("div", { id: "frames" }), said = element("p", { className: "quiet", role: "status" }, `Time within the ${words}. A frame shows what lies below it.${baked ? " Frames of less than 0.2 % are not in this file." : ""}`);
   panel.replaceChildren(said, place);
   if (told.rows.length) frames(place, treeOf(told.rows), said);
   else said.textContent = `No call is open in the ${words}.`;
