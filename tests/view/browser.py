@@ -69,6 +69,7 @@ class Browser:
 
     def open(self, url):
         self.call("POST", "/url", {"url": "about:blank"})
+        self.call("POST", "/goog/cdp/execute", {"cmd": "Page.resetNavigationHistory", "params": {}})    # it holds 50 pages at most
         self.call("POST", "/url", {"url": url})
 
     def run(self, script, *arguments):

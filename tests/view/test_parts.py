@@ -274,6 +274,7 @@ def test_a_window_chosen_shows_its_flame_graph_and_back_leads_back(browser, view
         assert (marked["rule"] or window["kinds"]) in said
         assert page.run("return (await import('./state.js')).state.session.threads[arguments[0]].called", marked["thread"]) in said
         before = page.run("return history.length")
+        assert before < 10
         page.click("#windows option[value='0']")
         page.until("return document.getElementById('flame').dataset.of === 'window 0'")
         page.until("return history.length === arguments[0] + 1", before)
