@@ -288,6 +288,31 @@ static void test_split_is_the_same(void **state)
 	}
 }
 
+/* Kinds are counted as calls are, in one reading, whatever fits: as each event by itself says. */
+static void check_kinds(const struct ada_thread *thread)
+{
+	struct ada_kinds kinds = {}, expected = {};
+	const struct ada_event *event;
+	struct ada_counter counter;
+	struct ada_tally tally;
+
+	for (uint64_t i = 0; i < thread->count && (event = atf_thread_get(thread->events, i)); i++) {
+		expected.calls += event->event_kind == ADA_EVENT_CALL;
+		expected.ends += event->event_kind == ADA_EVENT_RETURN || event->event_kind == ADA_EVENT_EXCEPTION;
+		expected.gaps += event->event_kind == ADA_EVENT_LOST;
+		expected.told += event->event_kind == ADA_EVENT_LOST ? event->function_id : 0;
+	}
+	assert_int_equal(ada_counter_open(&counter), 0);
+	ada_counter_process(&counter, thread->process);
+	ada_tally_open(&tally, &counter, thread, &(struct ada_work){});
+	tally.kinds = &kinds;
+	ada_tally_read(&tally, 0, thread->count / 2); /* within a block, if there are any */
+	ada_tally_read(&tally, thread->count / 2, thread->count);
+	assert_memory_equal(&kinds, &expected, sizeof expected);
+	ada_tally_close(&tally);
+	ada_counter_close(&counter);
+}
+
 static void test_packed_is_the_same(void **state)
 {
 	static const uint64_t odd[] = { 0, 5, 20, 100, 500, 2500 };
@@ -306,7 +331,9 @@ static void test_packed_is_the_same(void **state)
 			fixture->selection.to_ns = range & 2 ? SYNTH_START_NS + seed * 15000 : UINT64_MAX;
 			compute(&plain[range], &fixture->selection, 1, UINT64_MAX);
 		}
+		check_kinds(&fixture->session->threads.items[0]);
 		fixture_pack(fixture, seed % 3 ? (uint32_t)seed * 30 : 5000);
+		check_kinds(&fixture->session->threads.items[0]);
 		for (uint64_t range = 0; range < 4; range++) {
 			fixture->selection.from_ns = range & 1 ? SYNTH_START_NS + seed * 5000 : 0;
 			fixture->selection.to_ns = range & 2 ? SYNTH_START_NS + seed * 15000 : UINT64_MAX;

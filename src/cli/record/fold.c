@@ -5,25 +5,18 @@
 #include "base/file.h"
 #include "query/sums/totals.h"
 
-/* What the records before `to` are, on top of what went before. */
-static void count_records(AtfTotalsHeader *header, const struct ada_thread *thread, uint64_t to)
+/* What was read goes on top of what went before. */
+static void make_header(AtfTotalsHeader *header, const struct ada_thread *thread, uint64_t to, const struct ada_kinds *kinds)
 {
 	const AtfTotalsHeader *before = atf_thread_totals(thread->events);
-	uint64_t live = atf_thread_live(thread->events), run;
-	const struct ada_event *first = atf_thread_get(thread->events, live);
+	uint64_t live = atf_thread_live(thread->events);
+	const struct ada_event *first = before ? NULL : atf_thread_get(thread->events, live);
 
 	*header = before ? *before : (AtfTotalsHeader){ .time_start_ns = first ? first->timestamp_ns : 0 };
-	for (uint64_t at = live; at < to; at += run) {
-		const struct ada_event *events = atf_thread_run(thread->events, at, &run);
-
-		for (uint64_t i = 0; i < run; i++) {
-			header->calls += events[i].event_kind == ADA_EVENT_CALL;
-			header->ends += events[i].event_kind == ADA_EVENT_RETURN || events[i].event_kind == ADA_EVENT_EXCEPTION;
-			header->gaps += events[i].event_kind == ADA_EVENT_LOST;
-			header->told += events[i].event_kind == ADA_EVENT_LOST ? events[i].function_id : 0;
-		}
-		atf_thread_release(thread->events, at, at + run);
-	}
+	header->calls += kinds->calls;
+	header->ends += kinds->ends;
+	header->gaps += kinds->gaps;
+	header->told += kinds->told;
 	header->event_count += to - live;
 }
 
@@ -32,6 +25,7 @@ static int make_totals(const struct ada_thread *thread, uint32_t border, uint64_
 		       size_t *size)
 {
 	struct ada_work work = {};
+	struct ada_kinds kinds = {};
 	struct ada_counter counter;
 	struct ada_tally tally;
 	int result = ada_counter_open(&counter);
@@ -40,13 +34,14 @@ static int make_totals(const struct ada_thread *thread, uint32_t border, uint64_
 		return result;
 	ada_counter_process(&counter, thread->process);
 	ada_tally_open(&tally, &counter, thread, &work);
-	count_records(header, thread, to);
-	header->thread_id = thread->tid;
-	header->first_segment = border;
+	tally.kinds = &kinds;
 	result = ada_totals_take(&tally, true);
 	if (!result)
 		ada_tally_read(&tally, atf_thread_live(thread->events), to);
 	result = result ? result : tally.result;
+	make_header(header, thread, to, &kinds);
+	header->thread_id = thread->tid;
+	header->first_segment = border;
 	if (!result)
 		result = ada_totals_make(&tally, header, bytes, size);
 	ada_tally_close(&tally);

@@ -134,10 +134,24 @@ static int feed(struct ada_tally *tally, const struct ada_event *event, uint64_t
 	return ada_calls_feed(&tally->calls, event, position);
 }
 
+static void count_kinds(struct ada_kinds *kinds, const struct ada_event *events, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		bool gap = events[i].event_kind == ADA_EVENT_LOST;
+
+		kinds->calls += events[i].event_kind == ADA_EVENT_CALL;
+		kinds->ends += ada_tally_is_end(&events[i]);
+		kinds->gaps += gap;
+		kinds->told += gap ? events[i].function_id : 0;
+	}
+}
+
 static void read_events(struct ada_tally *tally, const struct ada_event *events, uint64_t count, uint64_t position)
 {
 	uint64_t of_no_one = 0;
 
+	if (tally->kinds)
+		count_kinds(tally->kinds, events, count);
 	for (uint64_t i = 0; i < count; i++) {
 		i += ada_tally_quick(tally, -1, events + i, count - i, position + i, &of_no_one);
 		if (i < count && feed(tally, &events[i], position + i))

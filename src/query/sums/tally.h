@@ -13,6 +13,11 @@ struct ada_work {		       /* what all workers share */
 	bool by_events;		       /* packed blocks, too: one of them contradicts itself */
 };
 
+struct ada_kinds { /* how many events of each kind were read, whether or not they fit calls */
+	uint64_t calls, ends, gaps;
+	uint64_t told; /* what the gaps stand for */
+};
+
 struct ada_tally { /* how far a thread is counted */
 	struct ada_calls calls;
 	struct ada_counter *counter;
@@ -21,6 +26,7 @@ struct ada_tally { /* how far a thread is counted */
 	uint64_t to;   /* position: calls that begin from here on don't count */
 	uint64_t lost; /* what LOST records before `to` stand for */
 	struct ada_work *work;
+	struct ada_kinds *kinds;	   /* what is read in order counts here, too; NULL: nobody asks */
 	struct ada_function_stats **names; /* functions by their names in the packed block at hand; NULL: no block yet */
 	bool rooted;			   /* open calls from before `from` are at the stack's bottom */
 	bool shows_progress;		   /* on the thread that may */

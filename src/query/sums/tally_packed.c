@@ -203,6 +203,22 @@ static int count_older(struct ada_tally_way *way, struct atf_pack_decoding *deco
 	return status;
 }
 
+/* Those of [from, to), all of them plain. */
+static void count_plain_kinds(struct ada_kinds *kinds, const uint64_t *plain, uint32_t from, uint32_t to)
+{
+	uint64_t calls = 0;
+	uint32_t run;
+
+	for (uint32_t at = from; at < to; at += run) {
+		uint32_t left = 64 - at % 64;
+
+		run = to - at < left ? to - at : left;
+		calls += (uint64_t)__builtin_popcountll(plain[at / 64] >> at % 64 << (64 - run));
+	}
+	kinds->calls += calls;
+	kinds->ends += to - from - calls;
+}
+
 /* As many of the next plain events as fit: maybe none. */
 static int count_plain(struct ada_tally_way *way, struct atf_pack_decoding *decoding)
 {
@@ -225,8 +241,11 @@ static int count_plain(struct ada_tally_way *way, struct atf_pack_decoding *deco
 		else if (calls_fit(way, decoding))
 			status = count_calls(way, decoding, end);
 	} while (!status && decoding->at > at && !way->tally->result);
-	if (decoding->at > from)
+	if (decoding->at > from) {
 		way->tally->calls.last_ns = decoding->ns;
+		if (way->tally->kinds)
+			count_plain_kinds(way->tally->kinds, decoding->kinds, from, decoding->at);
+	}
 	return status;
 }
 
