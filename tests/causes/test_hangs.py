@@ -108,6 +108,7 @@ def test_a_hang_that_nobody_marked_is_told(ada, hang, name):
     """First of all; and by what it was when it was killed."""
     live = hang(name, "cause", marked=False)
     while_it_lasts = rows(ada, "narrate", live.session)[0]
+    assert ada("windows", live.session).stdout.startswith(b"No window yet: nothing marked, or ")
     pid, = (int(path.name.removeprefix("pid_")) for path in live.session.glob("pid_*"))
     os.kill(pid, signal.SIGKILL)
     live.close(128 + signal.SIGKILL)

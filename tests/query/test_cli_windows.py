@@ -112,6 +112,15 @@ def test_no_windows(ada, session):
     assert as_csv(ada, "windows", session("plain")) == []
 
 
+def test_a_window_that_goes_on_says_so(ada, copy):
+    path = copy("detail") / "pid_100/manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["detail_lane"]["windows"][0]["settled"] = False
+    path.write_text(json.dumps(manifest))
+    lines = answer(ada, "windows", path.parents[1]).stdout.decode().splitlines()
+    assert ["not settled yet" in line for line in lines[1:3]] == [True, False]
+
+
 @pytest.mark.parametrize("content", [None, "{"])
 def test_windows_of_a_lost_manifest_are_not_none(ada, copy, content):
     path = copy("detail")

@@ -103,6 +103,14 @@ static struct ada_cell text_of(const json_object *entry, const char *field)
 	return (struct ada_cell){ .text = text ? text : "", .absent = !text };
 }
 
+/* For people also that a window goes on; programs have "settled". */
+static struct ada_cell short_of(const json_object *entry, enum ada_format format)
+{
+	if (format == ADA_FORMAT_TEXT && !ada_json_bool(entry, "settled", true))
+		return (struct ada_cell){ .text = "not settled yet: a mark's post-roll goes on, or its detail is being written" };
+	return text_of(entry, "shortReason");
+}
+
 /* ns of the view's clock. */
 static struct ada_cell told_of(const struct ada_session *session, uint64_t ns, char text[ADA_UNITS_TEXT])
 {
@@ -211,7 +219,7 @@ static void add_row(struct ada_rows *rows, const struct ada_session *session, co
 				   [ASKED_PRE] = seconds_of(entry, "requestedPreRollSec", rows->format, rolls[2]),
 				   [ASKED_POST] = seconds_of(entry, "requestedPostRollSec", rows->format, rolls[3]),
 				   [POLICY] = text_of(entry, "keySymbolVersion"),
-				   [SHORT] = text_of(entry, "shortReason"),
+				   [SHORT] = short_of(entry, rows->format),
 				   [FUNCTION] = function_of(window->process, &row->worst, name),
 				   [KEY] = key_of(window->process, &row->worst, &span),
 				   [VALUE] = value_of(&row->worst, rows->format, value),
@@ -263,6 +271,9 @@ static const char *no_window(const struct ada_session *session)
 	for (size_t i = 0; i < session->processes.count; i++)
 		if (!session->processes.items[i]->manifest)
 			return "No window is known: they are in the manifest, which can't be read.\n";
+	for (size_t i = 0; i < session->processes.count; i++)
+		if (ada_process_is_live(session->processes.items[i]))
+			return "No window yet: nothing marked, or a mark of this moment isn't entered yet, or detail is off.\n";
 	return "No window: nothing marked, or detail was off.\n";
 }
 

@@ -37,6 +37,7 @@ int ada_fire(struct ada_provider *provider, const struct ada_firing *firing, con
 	if (rule->post_ticks < post_ticks)
 		rule->post_ticks = post_ticks;
 	status = ada_details_mark(provider->details, rules, 1ull << info->slot, firing->version, counter, value);
+	provider->windows_changed |= !status; /* whoever asks for windows next is told that there is one, before it is settled */
 	return status ? status : 1;
 }
 
