@@ -134,7 +134,7 @@ static void prototypes_are_sorted(void **state)
 		const struct ada_prototype *prototype = &ada_prototypes[i];
 
 		assert_ptr_equal(ada_prototype_find(prototype->name), prototype);
-		assert_int_equal(strspn(prototype->types, "vcbhHiulzpsfd."), strlen(prototype->types));
+		assert_int_equal(strspn(prototype->types, "vcbhHiulzpsafd."), strlen(prototype->types));
 		if (i)
 			assert_true(strcmp(prototype[-1].name, prototype->name) < 0);
 	}
