@@ -96,9 +96,10 @@ int ada_parse_time(const char *text, uint64_t start_ns, uint64_t *ns, struct ada
 		if (status == -ERANGE)
 			return ada_error_set(error, ERANGE, "time '%s' is too large", text);
 		if (status)
-			return ada_error_set(error, EINVAL,
-					     "'%s' is no time: write it like +1.5s (from the start), 2026-11-22T13:40:00.5Z (UTC) or in ns",
-					     text);
+			return ada_error_set(
+				error, EINVAL,
+				"'%s' is no time: write it like +1.5s (from the start), 2026-11-22T13:40:00.5Z (UTC), 13:40:00 (local time) or in ns",
+				text);
 		return 0;
 	}
 	status = unit_parse_or_say(text + 1, durations, &offset, "time", "+1.5s (from the start) or in ns", error);

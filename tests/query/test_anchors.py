@@ -246,3 +246,59 @@ def test_broken_anchors_are_left_out_and_named(ada, copy, broken):
         one["mediaTimeNs"] for one in FAST if isinstance(broken, list)]
     result = ada("dump", "--clock=boot", path)
     assert result.status == 125 and result.stdout
+
+
+def set_times(path, first, last):
+    """The recording begins at `first` and its process ends at `last`, both ns since 1970."""
+    document = json.loads((path / "session.json").read_text())
+    begun = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(first // 10**9)) + ".%09dZ" % (first % 10**9)
+    document.update(started=begun)
+    document.pop("checksum", None)
+    (path / "session.json").write_text(json.dumps(document))
+    manifest, = path.glob("pid_*/manifest.json")
+    process = json.loads(manifest.read_text())
+    process.update(endNs=START_NS + last - first)
+    process.pop("checksum", None)
+    manifest.write_text(json.dumps(process))
+
+
+NIGHT = 1767225600 - 30                 # 2025-12-31T23:59:30Z; in Samoa 13:59:30 on the next day
+
+
+@pytest.mark.parametrize("zone, text, offset_ms", [
+    ("UTC", "2025-12-31 23:59:31", 1000), ("UTC", "2025-12-31T23:59:31", 1000), ("UTC", "2025-12-31 23:59:31.25Z", 1250),
+    ("UTC", "23:59:30.5", 500), ("UTC", "23:59:30", 0), ("UTC", "00:00:10.001", 40001), ("UTC", "0:00", 30000), ("UTC", "23:59:29.5", -500),
+    ("UTC", "00:00:30.9", 60900),
+    ("<+14>-14", "2026-01-01 13:59:31", 1000), ("<+14>-14", "13:59:31", 1000), ("<-03>3", "20:59:31", 1000),
+])
+@pytest.mark.parametrize("clock", ["boot", "wall", "video"])
+def test_a_date_with_a_blank_and_a_bare_time_are_local(ada, copy, monkeypatch, zone, text, offset_ms, clock):
+    """A recording of a minute, over midnight in UTC. A bare time is its first; the rest of a second may be left out."""
+    path = copy(anchors=FAST)
+    set_times(path, NIGHT * 10**9, NIGHT * 10**9 + 60 * 10**9)
+    monkeypatch.setenv("TZ", zone)
+    result = ada("query", "--format=json", path, f"SELECT at('{text}', '{clock}') AS at")
+    assert result.status == 0, result.stderr.decode()
+    assert json.loads(result.stdout)["rows"] == [{"at": START_NS + offset_ms * MS}]
+    assert ada("dump", f"--clock={clock}", f"--from={text}", path).status == 0
+
+
+@pytest.mark.parametrize("zone, text", [
+    ("UTC", "23:59:28"), ("UTC", "00:00:31"), ("UTC", "12:00"), ("UTC", "2025-12-30 23:59:40"), ("UTC", "2026-01-01 00:00:31"),
+    ("<-03>3", "23:59:31"),
+])
+def test_a_local_time_outside_of_the_recording_is_told(ada, copy, monkeypatch, zone, text):
+    path = copy()
+    set_times(path, NIGHT * 10**9, NIGHT * 10**9 + 60 * 10**9)
+    monkeypatch.setenv("TZ", zone)
+    result = ada("dump", f"--from={text}", path)
+    local = [time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(NIGHT + shift + (zone != "UTC") * -3 * 3600)) for shift in (0, 60)]
+    assert result.status == 125 and not result.stdout
+    assert result.stderr.decode() == (f"ada dump: '{text}' is outside of the recording, which is from {local[0]} to {local[1]} "
+                                      "(local time)\n")
+
+
+@pytest.mark.parametrize("text", ["2026-13-01 00:00:00", "25:00:00", "12:61", "12:", "12:00:00Z", "12:00:00 x", "2026-01-01", "12:00:00:1"])
+def test_what_is_no_time_stays_so(ada, copy, text):
+    result = ada("dump", f"--from={text}", copy())
+    assert result.status == 125 and b"is no time" in result.stderr and b"13:40:00 (local time)" in result.stderr

@@ -55,7 +55,7 @@ static const struct row table[] = {
 
 	/* which events */
 	{ CUTTING " top tui", "thread", 't', "THREAD", "only these: numbers, OS thread ids or names", TEXT(thread) },
-	{ CUTTING " tui view", "from", 0, "TIME", "from +1.5s after the session's start on, or ns", TEXT(from) },
+	{ CUTTING " tui view", "from", 0, "TIME", "from +1.5s after the session's start on, 13:40:00 or ns", TEXT(from) },
 	{ CUTTING " tui view", "to", 0, "TIME", "before this time", TEXT(to) },
 	{ CUTTING " view", "window", 0, "N", "only window N of `ada windows`, in its process", COUNT(window, 0, UINT64_MAX - 1) },
 	{ CUTTING " top tui windows", "clock", 0, "CLOCK", "of the times given and shown: boot (default), wall or a name of `ada anchor`",

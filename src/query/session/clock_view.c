@@ -10,28 +10,55 @@
 
 #define SECOND_NS 1000000000
 
-/* "2026-01-01T00:00:00.123Z", to the ns. */
-static bool parse_wall(const char *text, uint64_t *ns)
-{
-	struct tm when = {};
-	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &when);
-	uint64_t digit = SECOND_NS / 10;
-	int64_t seconds = rest ? timegm(&when) : -1;
+/* A time as it was written. */
+struct written {
+	struct tm when;
+	uint64_t part_ns; /* of its second */
+	bool dated, utc;
+};
 
-	if (seconds < 0 || seconds > INT64_MAX / SECOND_NS - 1)
-		return false;
-	*ns = (uint64_t)seconds * SECOND_NS;
-	if (*rest == '.')
+/* "2026-01-01T00:00:00.123Z", to the ns; or with a blank for the T, without the Z, without seconds, or without the date. */
+static bool read_wall(const char *text, struct written *written)
+{
+	const char *rest = strptime(text, "%Y-%m-%d", &written->when);
+	uint64_t digit = SECOND_NS / 10;
+
+	*written = (struct written){ .when = written->when, .dated = rest && (*rest == 'T' || *rest == ' ') };
+	rest = strptime(written->dated ? rest + 1 : text, "%H:%M", &written->when);
+	written->when.tm_sec = 0;
+	if (rest && *rest == ':')
+		rest = strptime(rest + 1, "%S", &written->when);
+	if (rest && *rest == '.')
 		for (rest++; *rest >= '0' && *rest <= '9'; rest++, digit /= 10)
-			*ns += (uint64_t)(*rest - '0') * digit;
-	return !strcmp(rest, "Z");
+			written->part_ns += (uint64_t)(*rest - '0') * digit;
+	written->utc = rest && written->dated && !strcmp(rest, "Z");
+	return rest && (!*rest || written->utc);
+}
+
+/* In ns since 1970. False: that can't be counted. */
+static bool written_ns(const struct written *written, uint64_t *ns)
+{
+	struct tm when = written->when;
+	int64_t seconds;
+
+	when.tm_isdst = -1;
+	seconds = written->utc ? timegm(&when) : mktime(&when);
+	*ns = (uint64_t)seconds * SECOND_NS + written->part_ns;
+	return seconds >= 0 && seconds <= INT64_MAX / SECOND_NS - 1;
+}
+
+static bool parse_utc(const char *text, uint64_t *ns)
+{
+	struct written written = {};
+
+	return read_wall(text, &written) && written.utc && written_ns(&written, ns);
 }
 
 bool ada_session_wall_offset(const struct ada_session *session, int64_t *offset_ns)
 {
 	uint64_t start_ns = ada_json_u64(session->document, "startNs", 0), wall_ns;
 
-	if (!start_ns || start_ns > INT64_MAX || !parse_wall(ada_json_text(session->document, "started", ""), &wall_ns))
+	if (!start_ns || start_ns > INT64_MAX || !parse_utc(ada_json_text(session->document, "started", ""), &wall_ns))
 		return false;
 	*offset_ns = (int64_t)(wall_ns - start_ns);
 	return true;
@@ -113,32 +140,95 @@ bool ada_clock_parse_media(const char *text, int64_t *ns)
 	return true;
 }
 
-static int parse_on_wall(const struct ada_clock_view *view, const char *text, uint64_t *ns, struct ada_error *error)
+static void local_text(uint64_t wall_ns, struct tm *when, char text[ADA_CLOCK_TEXT])
 {
-	struct ada_error number = {};
-	uint64_t wall;
+	time_t seconds = (time_t)(wall_ns / SECOND_NS);
+
+	strftime(text, ADA_CLOCK_TEXT, "%Y-%m-%d %H:%M:%S", localtime_r(&seconds, when));
+}
+
+/* Local time means a moment of the recording, or of the second beside it: nobody writes the rest of a second. Without a date it is the first
+ * such moment. */
+static int parse_local(const struct ada_session *session, const char *text, struct written *written, int64_t offset_ns, uint64_t *wall,
+		       struct ada_error *error)
+{
+	uint64_t first = session->start_ns + (uint64_t)offset_ns, last = first;
+	char from[ADA_CLOCK_TEXT], to[ADA_CLOCK_TEXT];
+	struct tm begun, ended;
+
+	for (size_t i = 0; i < session->processes.count; i++) {
+		uint64_t end = ada_process_end_ns(session->processes.items[i]) + (uint64_t)offset_ns;
+
+		last = end > last ? end : last;
+	}
+	local_text(first, &begun, from);
+	local_text(last, &ended, to);
+	if (!written->dated) {
+		written->when.tm_year = begun.tm_year;
+		written->when.tm_mon = begun.tm_mon;
+		written->when.tm_mday = begun.tm_mday;
+		if (written_ns(written, wall) && *wall + SECOND_NS <= first)
+			written->when.tm_mday++; /* mktime makes it the next month's where that must be */
+	}
+	if (!written_ns(written, wall))
+		return ada_error_set(error, ERANGE, "time '%s' is too large", text);
+	if (*wall + SECOND_NS <= first || *wall >= last + SECOND_NS)
+		return ada_error_set(error, ERANGE, "'%s' is outside of the recording, which is from %s to %s (local time)", text, from,
+				     to);
+	return 0;
+}
+
+/* False: `text` is written in no way that only times of the wall clock are. */
+static bool parse_as_wall(const struct ada_session *session, const char *text, uint64_t *wall, int *status, struct ada_error *error)
+{
+	struct written written = {};
+	int64_t offset_ns;
+
+	if (!read_wall(text, &written))
+		return false;
+	if (!ada_session_wall_offset(session, &offset_ns))
+		*status = ada_error_set(error, EINVAL, "%s doesn't say what time it was: there is no wall clock", session->path);
+	else if (!written.utc)
+		*status = parse_local(session, text, &written, offset_ns, wall, error);
+	else
+		*status = written_ns(&written, wall) ? 0 : ada_error_set(error, ERANGE, "time '%s' is too large", text);
+	return true;
+}
+
+static int from_wall(const struct ada_clock_view *view, const char *text, uint64_t wall, uint64_t *ns, struct ada_error *error)
+{
 	int64_t boot;
 
-	if (!parse_wall(text, &wall) && ada_parse_count(text, 0, INT64_MAX, &wall, &number))
-		return ada_error_set(error, EINVAL,
-				     "'%s' is no time of the wall clock: write it like 2026-11-22T13:40:00.5Z (UTC), +1.5s "
-				     "(from the start) or in ns since 1970",
-				     text);
 	if (__builtin_sub_overflow((int64_t)wall, view->wall_offset, &boot))
 		return ada_error_set(error, ERANGE, "time '%s' is too large", text);
 	*ns = boot < 0 ? 0 : (uint64_t)boot;
 	return 0;
 }
 
+static int parse_on_wall(const struct ada_clock_view *view, const char *text, uint64_t *ns, struct ada_error *error)
+{
+	struct ada_error number = {};
+	uint64_t wall;
+
+	if (ada_parse_count(text, 0, INT64_MAX, &wall, &number))
+		return ada_error_set(
+			error, EINVAL,
+			"'%s' is no time of the wall clock: write it like 2026-11-22T13:40:00.5Z (UTC), 13:40:00 (local time), "
+			"+1.5s (from the start) or in ns since 1970",
+			text);
+	return from_wall(view, text, wall, ns, error);
+}
+
 int ada_clock_view_parse(const struct ada_clock_view *view, const struct ada_session *session, const char *text, uint64_t *ns,
 			 struct ada_error *error)
 {
-	struct ada_clock_view wall = { .kind = ADA_CLOCK_WALL };
+	struct ada_clock_view wall = {};
 	uint64_t since_1970_ns;
 	int64_t media;
+	int status = 0;
 
-	if (view->kind != ADA_CLOCK_WALL && parse_wall(text, &since_1970_ns)) /* nothing else is written so */
-		return ada_clock_view_open(&wall, session, "wall", error) ?: parse_on_wall(&wall, text, ns, error);
+	if (parse_as_wall(session, text, &since_1970_ns, &status, error))
+		return status ?: ada_clock_view_open(&wall, session, "wall", error) ?: from_wall(&wall, text, since_1970_ns, ns, error);
 	if (view->kind == ADA_CLOCK_BOOT || *text == '+')
 		return ada_parse_time(text, session->start_ns, ns, error);
 	if (view->kind == ADA_CLOCK_WALL)

@@ -24,7 +24,8 @@ int ada_clock_view_set(struct ada_session *session, const char *name, struct ada
 /* Converts ns of CLOCK_BOOTTIME to the view's clock, in ns (wall clock: since 1970). False: the result doesn't fit. */
 bool ada_clock_view_ns(const struct ada_clock_view *view, uint64_t ns, int64_t *told);
 /* The first ns of CLOCK_BOOTTIME at or behind what `text` says: on any clock "+1.5s" from the session's start; on boot ns, on the wall
- * clock "2026-11-22T13:40:00.5Z" or ns since 1970, on others "12.5", "12.5s" or ns. The wall clock's form with date is understood on all. */
+ * clock ns since 1970, on others "12.5", "12.5s" or ns. On all: "2026-11-22T13:40:00.5Z" in UTC, and in local time "2026-11-22 13:40:00.5"
+ * or "13:40:00.5", whose seconds may be missing, and which must be a time of the recording. */
 int ada_clock_view_parse(const struct ada_clock_view *view, const struct ada_session *session, const char *text, uint64_t *ns,
 			 struct ada_error *error);
 /* Reads a time of a media clock: "12.5", "12.5s" or ns, perhaps negative; false: no such time. */
