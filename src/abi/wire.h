@@ -165,7 +165,7 @@ struct ada_shm_thread {	    /* 128 bytes; written by the agent unless said other
 	uint64_t lost;		 /* events dropped in all (atomic) */
 	uint64_t orphans;	 /* returns whose call this thread did not record: not in the index */
 	uint64_t skipped;	 /* calls not recorded: shadow stack full */
-	char name[16];		 /* comm when first seen; the recorder's afterwards */
+	char name[16];		 /* comm when first seen, and at the end; the recorder's between */
 	uint64_t detail_dropped; /* events of chunks without a detail chunk */
 	uint32_t id;		 /* (atomic) */
 	uint32_t reserved0;

@@ -198,3 +198,29 @@ def test_long_names_are_short_in_tables(ada, tmp_path):
         assert "hold<..>" in text and max(map(len, text.splitlines())) < 500, words
     assert full in ada("report", "--full-names", path).stdout.decode() and full in ada("report", "--format=json", path).stdout.decode()
     assert json.loads(ada("report", "--format=json", "--function=hold<..>", path).stdout)["rows"][0]["function"] == full
+
+
+SHORT_LIVED = """
+#include <pthread.h>
+void named(void) { __asm__ volatile(""); }
+static void *run(void *name) { named(); pthread_setname_np(pthread_self(), name); return NULL; }
+int main(void)
+{
+	static char names[8][16] = { "worker 0", "worker 1", "worker 2", "worker 3", "worker 4", "worker 5", "worker 6", "worker 7" };
+	pthread_t thread;
+
+	for (int i = 0; i < 8; i++)
+		if (pthread_create(&thread, NULL, run, names[i]) || pthread_join(thread, NULL))
+			return 1;
+	return 0;
+}
+"""
+
+
+def test_threads_that_end_at_once_have_the_names_that_they_gave_themselves(ada, tmp_path):
+    """Each is over before the recorder looks again, and its first event came before its name."""
+    program = tmp_path / "short"
+    subprocess.run(["gcc", "-O0", "-D_GNU_SOURCE", "-x", "c", "-o", program, "-", "-pthread"], input=SHORT_LIVED, text=True, check=True)
+    assert ada.trace(tmp_path / "out", [program]).status == 0
+    path = check_recording(ada, tmp_path / "out").path
+    assert [row["name"] for row in rows(ada, path, "SELECT name FROM threads ORDER BY thread")][1:] == [f"worker {i}" for i in range(8)]

@@ -398,6 +398,7 @@ void ada_core_thread_end(void)
 		struct ada_thread *now = ada_slow_run(thread, thread_close, &closing);
 
 		if (closing.done) {
+			ada_sys4(SYS_prctl, PR_GET_NAME, (long)thread->entry->name, 0, 0); /* it has named itself since its first call */
 			__atomic_store_n(&thread->entry->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE);
 			ada_room_leave();
 			place_return(ada_core, thread);

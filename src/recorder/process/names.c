@@ -1,4 +1,4 @@
-/* Names of threads. The agent looks once, at a thread's first call; most threads give themselves a name during that call or later. */
+/* Names of threads. The agent looks at a thread's first call and at its end; most give themselves a name in between. */
 #include "recorder/process/names.h"
 #include <fcntl.h>
 #include <stdio.h>
