@@ -36,7 +36,7 @@ def steps(page):
 
 def test_the_pages_have_steps():
     counts = {page.name: len(list(steps(page))) for page in PAGES.glob("*.md")}
-    assert counts == {"README.md": 0, "spike.md": 5, "hang.md": 5, "crash.md": 5}
+    assert counts == {"README.md": 0, "assertion.md": 5, "spike.md": 5, "hang.md": 5, "crash.md": 5}
     assert len(list(steps(MANUAL))) == 5
 
 
@@ -51,12 +51,13 @@ def shows(said, pieces):
     return True
 
 
-@pytest.mark.parametrize("page, program", [(PAGES / f"{name}.md", name) for name in ("spike", "hang", "crash")] + [(MANUAL, "spike")],
-                         ids=["spike", "hang", "crash", "manual"])
+@pytest.mark.parametrize("page, program", [(PAGES / f"{name}.md", name) for name in ("spike", "hang", "crash")] + [(MANUAL, "spike"), (PAGES / "assertion.md", None)],
+                         ids=["spike", "hang", "crash", "manual", "assertion"])
 def test_what_a_page_shows(ada, tmp_path, page, program):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "ada").symlink_to(ada.path)
-    shutil.copy(PAGES / f"{program}.c", tmp_path)
+    if program:
+        shutil.copy(PAGES / f"{program}.c", tmp_path)
     environment = {**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
     background = []
 
