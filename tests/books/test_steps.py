@@ -15,7 +15,7 @@ from harness import Session
 ROLLS = "pre=300ev,post=300ev"
 RUNS = {  # options, then the program's threads, rounds, generations and "slow"
     "windows": (("--disk-limit=4M", f"--trigger=symbol=counted_jumper@every=3000,{ROLLS}"), (2, 0, 1, "slow")),
-    "ends": (("--disk-limit=1M", "--detail=off"), (2, 40000, 20)),
+    "ends": (("--disk-limit=1M", "--detail=off"), (2, 40000, 100)),  # it is ended long before
     "detail": (("--detail-limit=1M", f"--trigger=symbol=counted_jumper@every=3000,{ROLLS}"), (2, 0, 1, "slow")),
 }
 TOTALS = ("make totals.tmp", "write.0 totals.tmp", "sync totals.tmp", "rename totals", "sync thread_N")
@@ -31,7 +31,7 @@ EACH = [("windows", step) for step in STEPS["windows"]] + [("ends", step) for st
 
 
 def which(step, number):
-    """That time of the step: threads of which all has gone are few, two on a slow machine."""
+    """That time of the step: threads of which all has gone are few, 3 to 12 in 20 generations."""
     return 1 if step in EMPTY else number
 
 
