@@ -15,7 +15,7 @@ from harness import Session
 ROLLS = "pre=300ev,post=300ev"
 RUNS = {  # options, then the program's threads, rounds, generations and "slow"
     "windows": (("--disk-limit=4M", f"--trigger=symbol=counted_jumper@every=3000,{ROLLS}"), (2, 0, 1, "slow")),
-    "ends": (("--disk-limit=1M", "--detail=off"), (2, 40000, 100)),  # it is ended long before
+    "ends": (("--disk-limit=1M", "--detail=off"), (2, 40000, 20)),
     "detail": (("--detail-limit=1M", f"--trigger=symbol=counted_jumper@every=3000,{ROLLS}"), (2, 0, 1, "slow")),
 }
 TOTALS = ("make totals.tmp", "write.0 totals.tmp", "sync totals.tmp", "rename totals", "sync thread_N")
@@ -31,7 +31,7 @@ EACH = [("windows", step) for step in STEPS["windows"]] + [("ends", step) for st
 
 
 def which(step, number):
-    """That time of the step: threads of which all has gone are few, 3 to 12 in 20 generations."""
+    """That time of the step: threads of which all has gone are few, two on a slow machine."""
     return 1 if step in EMPTY else number
 
 
@@ -42,7 +42,9 @@ def start(ada, program, build_dir, tmp_path):
 
     def begin(run, fault):
         options, words = RUNS[run]
-        book, output = tmp_path / "book", tmp_path / "out"
+        place = tmp_path / str(len(running))
+        place.mkdir()
+        book, output = place / "book", place / "out"
         command = [ada.path, "trace", "--quiet", f"--output={output}", *OPTIONS, "--on-full=block", *options, "--", program, book, *words]
         environment = {**os.environ, "LD_PRELOAD": str(build_dir / "tests" / "books" / "libbound_fault.so"), "BOUND_FAULT": fault}
         running.append(subprocess.Popen([str(word) for word in command], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -53,6 +55,16 @@ def start(ada, program, build_dir, tmp_path):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(one.pid, signal.SIGKILL)
         one.communicate(timeout=60)
+
+
+def killed(start, run, fault):
+    """Of a run that was killed at the step; threads of which all has gone come 3 to 12 times in one, and in a rare one not at all."""
+    for _ in range(3):
+        process, output, book = start(run, fault)
+        if process.wait(60) != 0:
+            break
+    assert process.returncode == -9
+    return output, book
 
 
 def calls_of(ada, session):
@@ -91,8 +103,7 @@ def test_each_step_is_known(start, tmp_path, run):
 
 @pytest.mark.parametrize("run,step", EACH)
 def test_killed_at_each_step(ada, start, rounds, run, step):
-    process, output, book = start(run, f"kill:{which(step, rounds(3, 2))}:{step}")
-    assert process.wait(60) == -9
+    output, book = killed(start, run, f"kill:{which(step, rounds(3, 2))}:{step}")
     session = Session(output).path
     until(lambda: json.loads((session / "session.json").read_text()).get("recovered"))
     assert ada("recover", session).status == 0
@@ -106,8 +117,7 @@ def test_killed_with_its_keeper(ada, start, rounds, number, run, step):
     """Memory is gone, too: who reads it then, or after `ada recover`, counts no event twice. Of these one in seven is tried in `make check`."""
     if rounds(0, number % 7):
         pytest.skip("in `make soak`")
-    process, output, book = start(run, f"killall:{which(step, 2)}:{step}")
-    assert process.wait(60) == -9
+    output, book = killed(start, run, f"killall:{which(step, 2)}:{step}")
     session = Session(output).path
     before = calls_of(ada, session)
     assert 0 < before <= own_calls(book)
