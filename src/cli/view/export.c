@@ -343,13 +343,10 @@ int ada_view_export(struct ada_view *view, const struct ada_selection *selection
 {
 	struct baking baking = { .view = view, .error = error, .output = malloc(sizeof *baking.output) };
 	int fd = memfd_create("ada-page", MFD_CLOEXEC), status = baking.output && fd >= 0 ? 0 : -ENOMEM;
-	uint64_t end_ns = view->start_ns;
+	uint64_t end_ns = ada_session_end_ns(view->session);
 	size_t length;
 	char *bytes = NULL;
 
-	for (size_t i = 0; i < view->session->processes.count; i++)
-		if (ada_process_end_ns(view->session->processes.items[i]) > end_ns)
-			end_ns = ada_process_end_ns(view->session->processes.items[i]);
 	if (selection->to_ns <= end_ns)
 		end_ns = selection->to_ns;
 	snprintf(baking.from, sizeof baking.from, "%" PRIu64, ada_view_relative(view, selection->from_ns));

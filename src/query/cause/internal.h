@@ -185,6 +185,7 @@ struct ada_spending {
 	struct ada_spent most;
 	struct ada_beside beside[ADA_BESIDE]; /* of running: the next largest parts */
 	uint64_t ran_ns;		      /* in what waits for nothing known, and wasn't off the CPU as far as the switches are known */
+	uint64_t preempted_ns;		      /* there, ready to run and without a CPU */
 	uint64_t recorder_ns;
 	uint64_t allocating_ns;	      /* in all functions of the allocator */
 	uint64_t allocating_off_ns;   /* of it off the CPU, and not ready to run */

@@ -129,25 +129,6 @@ static int fill_busy(struct ada_cause_link *link, const struct ada_frame *lastin
 	return ada_cause_path_at(&link->path, link->thread, link->wait_position);
 }
 
-/* How long it was ready to run, as far as the switches are known, and others had the CPU: a busy thread on a full machine. */
-static uint64_t preempted_ns(const struct ada_spending *spending)
-{
-	const struct ada_sched_thread *sched = ada_sched_of(spending->thread);
-	uint64_t sum = 0;
-
-	for (size_t i = sched ? ada_sched_spell(sched, spending->from_ns) : 0; sched && i < sched->spells.count; i++) {
-		const struct ada_off_cpu *spell = &sched->spells.items[i];
-		uint64_t from_ns = spell->from_ns > spending->from_ns ? spell->from_ns : spending->from_ns;
-		uint64_t to_ns = spell->to_ns < spending->to_ns ? spell->to_ns : spending->to_ns;
-
-		if (from_ns >= spending->to_ns)
-			break;
-		if (spell->preempted && !spell->unknown)
-			sum += to_ns - from_ns;
-	}
-	return sum;
-}
-
 /* What one thread did in the time before. *ran_ns: how long it ran, or could have; 0: it isn't busy. */
 static int ask_busy(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t ns, bool need_proof, uint64_t *ran_ns,
 		    struct ada_cause_link *link)
@@ -167,7 +148,7 @@ static int ask_busy(struct ada_cause_reader *reader, const struct ada_thread *th
 	result = ada_cause_spend(reader, &spending);
 	if (result || !spending.found || !spending.ran_ns)
 		return result;
-	busy_ns = spending.ran_ns + preempted_ns(&spending);
+	busy_ns = spending.ran_ns + spending.preempted_ns; /* on a full machine it has the CPU for less than half */
 	if (busy_ns * 2 < spending.to_ns - spending.from_ns)
 		return 0;
 	proven = is_proven(reader, &spending);

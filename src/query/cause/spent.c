@@ -404,6 +404,8 @@ static void find_most(struct adding *adding)
 			ran_ns += part->ns;
 		if (!waits && !part->off)
 			adding->spending->ran_ns += part->ns;
+		if (part->kind == ADA_CAUSE_PREEMPTED)
+			adding->spending->preempted_ns += part->ns;
 		if (adding->spending->of_running && (waits || part->off))
 			continue;
 		if (part->does == ADA_DOES_ALLOCATE)

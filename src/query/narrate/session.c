@@ -31,16 +31,11 @@ static void cite_all_threads(struct ada_story *story)
 		ada_narrate_cite_thread(story, story->selection->threads.items[i]);
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 static void tell_recorded(struct ada_story *story)
 {
 	const struct ada_session *session = story->session;
 	const json_object *document = session->document, *host = ada_json_get(document, "host");
-	uint64_t end_ns = ada_json_u64(document, "endNs", 0), last_ns = 0, events = 0, threads = 0;
+	uint64_t end_ns = ada_json_u64(document, "endNs", 0), events = 0, threads = 0;
 	char number[ADA_WORDS], duration[ADA_UNITS_TEXT];
 	struct ada_telling telling;
 
@@ -48,9 +43,7 @@ static void tell_recorded(struct ada_story *story)
 		events += session->threads.items[i].count;
 		threads += session->threads.items[i].count > 0;
 	}
-	for (size_t i = 0; i < session->processes.count && !end_ns; i++)
-		last_ns = later(last_ns, ada_process_end_ns(session->processes.items[i]));
-	end_ns = end_ns ? end_ns : last_ns;
+	end_ns = end_ns ? end_ns : ada_session_end_ns(session);
 	if (!ada_telling_open(story, &telling))
 		return;
 	if (ada_json_length(ada_json_get(document, "command"))) {

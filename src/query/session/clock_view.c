@@ -152,15 +152,11 @@ static void local_text(uint64_t wall_ns, struct tm *when, char text[ADA_CLOCK_TE
 static int parse_local(const struct ada_session *session, const char *text, struct written *written, int64_t offset_ns, uint64_t *wall,
 		       struct ada_error *error)
 {
-	uint64_t first = session->start_ns + (uint64_t)offset_ns, last = first;
+	uint64_t first = session->start_ns + (uint64_t)offset_ns, end_ns = ada_session_end_ns(session);
+	uint64_t last = (end_ns > session->start_ns ? end_ns : session->start_ns) + (uint64_t)offset_ns;
 	char from[ADA_CLOCK_TEXT], to[ADA_CLOCK_TEXT];
 	struct tm begun, ended;
 
-	for (size_t i = 0; i < session->processes.count; i++) {
-		uint64_t end = ada_process_end_ns(session->processes.items[i]) + (uint64_t)offset_ns;
-
-		last = end > last ? end : last;
-	}
 	local_text(first, &begun, from);
 	local_text(last, &ended, to);
 	if (!written->dated) {

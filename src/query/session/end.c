@@ -84,6 +84,18 @@ uint64_t ada_process_end_ns(const struct ada_process *process)
 	return atomic_compare_exchange_strong(&own->end_ns, &known, found) ? found : known;
 }
 
+uint64_t ada_session_end_ns(const struct ada_session *session)
+{
+	uint64_t last_ns = 0;
+
+	for (size_t i = 0; i < session->processes.count; i++) {
+		uint64_t end_ns = ada_process_end_ns(session->processes.items[i]);
+
+		last_ns = end_ns > last_ns ? end_ns : last_ns;
+	}
+	return last_ns;
+}
+
 void ada_session_take_now(struct ada_session *session)
 {
 	for (size_t i = 0; i < session->processes.count; i++)

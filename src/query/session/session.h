@@ -94,6 +94,8 @@ uint64_t ada_session_last_ns(const struct ada_session *session, size_t first, si
 /* When the process ended, or, of one that is still recorded, now: an open call lasts until then. The same time whenever it is asked for,
  * by any thread. */
 uint64_t ada_process_end_ns(const struct ada_process *process);
+/* The latest of its processes' ends; 0: it has no process. */
+uint64_t ada_session_end_ns(const struct ada_session *session);
 /* What is being recorded lasts until now once more: "now" is the time of the first question behind this. */
 void ada_session_take_now(struct ada_session *session);
 /* Whether it is recorded at this moment. */
