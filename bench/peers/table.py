@@ -151,6 +151,9 @@ def short_bytes(results):
     return ["\n".join(map(line, [head, ["---"] * len(head), *sizes]))] if rows else []
 
 
+# What a program must bring for it; ada and what isn't named here need nothing.
+NEEDS = {"uftrace": "its symbols", "uftrace-pg": "a build with -pg", "lttng": "a build with -finstrument-functions",
+         "xray": "a build by clang with -fxray-instrument", "perf": "root"}
 SHORT_HEADS = {"micro": "ns an event (times the floor, {})", "program": "times untraced, ns added an event (floor {})"}
 
 
@@ -195,17 +198,44 @@ def reasons(results):
     for row in results["rows"]:
         for tool, cell in row["cells"].items():
             if "skipped" in cell:
-                rows.setdefault((results["tools"][tool], cell["skipped"]), []).append(row["title"].partition(", ")[0])
+                names = rows.setdefault((results["tools"][tool], cell["skipped"]), [])
+                name = row["title"].partition(", ")[0]
+                names += [name] if name not in names else []
     told = {}
     for (tool, why), names in rows.items():
         told.setdefault((", ".join(names), why), []).append(tool)
     return [f"- {'; '.join(tools)}: {names}: {why}" for (names, why), tools in told.items()]
 
 
-def into(text, block, name):
-    """A document with the lines between <!-- name: begin --> and <!-- name: end --> replaced."""
-    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
-    if text.count(begin) != 1 or text.count(end) != 1:
-        raise ValueError(f"the document needs one {begin.strip()} and one {end}")
-    head, _, rest = text.partition(begin)
-    return head + begin + block + end + rest.partition(end)[2]
+COMPARED = {"leaf": "ns an event, small function", "callers": "64 callers", "start": "start of `true`, ms", "memory": "1,000 idle threads, MiB"}
+
+
+def compared(results):
+    """The table of docs/comparison.md: a line a tool, of those rows that tell the tools apart."""
+    rows = {row["key"]: row for row in results["rows"]}
+    head = ["", *COMPARED.values(), "the program needs"]
+    lines = [line(head), line(["---"] * len(head))]
+    for tool, title in results["tools"].items():
+        found = [short_cell(Cell(rows[key], tool)) if tool in rows.get(key, {"cells": ()})["cells"] else "-" for key in COMPARED]
+        if tool != "untraced" and set(found) != {"-"}:
+            lines.append(line([title, *found, NEEDS.get(tool, "nothing")]))
+    return "\n".join(lines) + "\n"
+
+
+def blocks(results):
+    """What documents can hold, by the name of its place there."""
+    return {"peers": f"{machine_line(results)}.\n\n{short(results)}", "compared": compared(results)}
+
+
+def into(text, parts):
+    """A document with the lines between <!-- name: begin --> and <!-- name: end --> replaced, of each name that it has."""
+    places = [name for name in parts if f"<!-- {name}: " in text]
+    if not places:
+        raise ValueError(f"the document has no <!-- {' or '.join(parts)}: begin -->")
+    for name in places:
+        begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
+        if text.count(begin) != 1 or text.count(end) != 1:
+            raise ValueError(f"the document needs one {begin.strip()} and one {end}")
+        head, _, rest = text.partition(begin)
+        text = head + begin + parts[name] + end + rest.partition(end)[2]
+    return text

@@ -87,24 +87,36 @@ def test_how_far_the_floor_went_is_told():
 
 
 def test_each_reason_is_told_once():
-    assert table.reasons(RESULTS) == ["- perf uprobes: leaf, lua: perf is not installed"]
+    again = {**RESULTS, "rows": [MICRO, PROGRAM, {**PROGRAM, "title": "lua, ten times as long"}]}
+    assert table.reasons(again) == ["- perf uprobes: leaf, lua: perf is not installed"]
+
+
+def test_the_tools_are_compared_by_a_line_each():
+    head, _, *tools = lines(table.compared(RESULTS))
+    assert head == ["", "ns an event, small function", "64 callers", "start of `true`, ms", "1,000 idle threads, MiB", "the program needs"]
+    assert tools == [["ada, index", "13.0 (1.18), 75% kept", "-", "-", "73.0", "nothing"],
+                     ["uftrace -P .", "112 (10.2)", "-", "-", "-", "its symbols"],
+                     ["LTTng-UST", "57.0 (5.18)", "-", "-", "-", "a build with -finstrument-functions"]]
 
 
 def test_the_tables_replace_those_of_a_document(tmp_path):
-    document, sources = tmp_path / "README.md", [tmp_path / "one.json", tmp_path / "two.json"]
+    document, other, sources = tmp_path / "README.md", tmp_path / "comparison.md", [tmp_path / "one.json", tmp_path / "two.json"]
     document.write_text("before\n<!-- peers: begin -->\nold\n<!-- peers: end -->\nafter\n")
+    other.write_text("<!-- compared: begin -->\n<!-- compared: end -->\n")
     sources[0].write_text(json.dumps({**RESULTS, "rows": RESULTS["rows"][:1]}))
     sources[1].write_text(json.dumps({**RESULTS, "rows": RESULTS["rows"][1:]}))
-    subprocess.run([PEERS / "run", "--from", *sources, "--into", document], check=True)
+    subprocess.run([PEERS / "run", "--from", *sources, "--into", document, other], check=True)
+    assert other.read_text() == f"<!-- compared: begin -->\n{table.compared(RESULTS)}<!-- compared: end -->\n"
     text = document.read_text()
     assert text.startswith("before\n<!-- peers: begin -->\nA CPU, a guest, 2 cores, Linux 6.1,")
     assert table.short(RESULTS) in text and "old" not in text
     assert text.endswith("<!-- peers: end -->\nafter\n")
 
 
-def test_a_document_without_a_place_for_them_is_left_alone():
+@pytest.mark.parametrize("text", ["nothing", "<!-- peers: begin -->\n", "<!-- peers: end -->"])
+def test_a_document_without_a_place_for_them_is_left_alone(text):
     with pytest.raises(ValueError):
-        table.into("nothing", "block", "peers")
+        table.into(text, table.blocks(RESULTS))
 
 
 @pytest.mark.parametrize("command, why", [(["/nowhere/ada"], "ada: No such file or directory"),
