@@ -1,4 +1,4 @@
-"""The pages of docs/tutorial, and ada(1)'s example: their commands run as they stand there, and say what the pages show but for numbers, times
+"""The pages of docs/tutorial, README's first example and ada(1)'s: their commands run as they stand there, and say what the pages show but for numbers, times
 and addresses."""
 import os
 import pathlib
@@ -12,6 +12,7 @@ import pytest
 
 PAGES = pathlib.Path(__file__).parents[2] / "docs" / "tutorial"
 MANUAL = PAGES.parent / "man" / "ada.1"
+README = PAGES.parents[1] / "README.md"
 PATIENCE = 60
 
 pytestmark = pytest.mark.traces
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.traces
 
 def plain(text):
     """Without what differs by run, and however its lines are broken."""
-    text = re.sub(r"0x[0-9a-f]+", "ADDRESS", " ".join(text.split()))
+    text = re.sub(r"/\S+/session_[\d_]+", "SESSION", re.sub(r"0x[0-9a-f]+", "ADDRESS", " ".join(text.split())))
     return re.sub(r"\+?\d[\d,]*(\.\d+)?( ?(ns|us|ms|s))?(?![a-z\d])", "NUMBER", text)
 
 
@@ -37,7 +38,7 @@ def steps(page):
 def test_the_pages_have_steps():
     counts = {page.name: len(list(steps(page))) for page in PAGES.glob("*.md")}
     assert counts == {"README.md": 0, "assertion.md": 5, "spike.md": 5, "hang.md": 5, "crash.md": 5}
-    assert len(list(steps(MANUAL))) == 5
+    assert len(list(steps(MANUAL))) == 5 and len(list(steps(README))) == 3
 
 
 def shows(said, pieces):
@@ -51,8 +52,9 @@ def shows(said, pieces):
     return True
 
 
-@pytest.mark.parametrize("page, program", [(PAGES / f"{name}.md", name) for name in ("spike", "hang", "crash")] + [(MANUAL, "spike"), (PAGES / "assertion.md", None)],
-                         ids=["spike", "hang", "crash", "manual", "assertion"])
+@pytest.mark.parametrize("page, program", [*((PAGES / f"{name}.md", name) for name in ("spike", "hang", "crash")), (MANUAL, "spike"),
+                                           (README, "spike"), (PAGES / "assertion.md", None)],
+                         ids=["spike", "hang", "crash", "manual", "readme", "assertion"])
 def test_what_a_page_shows(ada, tmp_path, page, program):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "ada").symlink_to(ada.path)
