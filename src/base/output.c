@@ -316,6 +316,40 @@ static struct {
 	unsigned int columns;
 } paged;
 
+/* Where a line of so many columns is broken: at the last space in them, else at the next one; NULL: there is none. */
+static const char *line_end(const char *text, size_t room)
+{
+	const char *cut = NULL;
+	size_t columns = 0;
+
+	for (const char *at = text; *at && columns <= room; at++) {
+		if (*at == ' ' && at > text)
+			cut = at;
+		columns += ((unsigned char)*at & 0xc0) != 0x80;
+	}
+	return cut ?: strchr(text, ' ');
+}
+
+void ada_output_wrapped(struct ada_output *output, const char *text, size_t columns, size_t first, size_t others)
+{
+	size_t room = columns > first ? columns - first : 1;
+
+	while (columns && ada_output_width(text) > room) {
+		const char *cut = line_end(text, room);
+		char *line = cut ? strndup(text, (size_t)(cut - text)) : NULL;
+
+		if (!line)
+			break;
+		ada_output_text(output, line);
+		free(line);
+		ada_output_string(output, "\n");
+		ada_output_spaces(output, others);
+		text = cut + 1;
+		room = columns > others ? columns - others : 1;
+	}
+	ada_output_text(output, text);
+}
+
 void ada_output_goes_to_terminal(unsigned int columns)
 {
 	paged.is = true;

@@ -26,10 +26,13 @@ void __attribute__((format(printf, 2, 3))) ada_output_format(struct ada_output *
 void ada_output_u64(struct ada_output *output, uint64_t number);
 void ada_output_numbers(struct ada_output *output, const uint64_t *numbers, size_t count); /* each with a comma behind it */
 void ada_output_spaces(struct ada_output *output, size_t count);
-void ada_output_text(struct ada_output *output, const char *text);			     /* for a terminal */
-void ada_output_json(struct ada_output *output, const char *text);			     /* with its quotation marks */
-void ada_output_csv(struct ada_output *output, const char *text);			     /* quoted where it needs it */
-void ada_output_utf8(struct ada_output *output, const char *text);			     /* as it is, but for what is no UTF-8 */
+void ada_output_text(struct ada_output *output, const char *text); /* for a terminal */
+void ada_output_json(struct ada_output *output, const char *text); /* with its quotation marks */
+void ada_output_csv(struct ada_output *output, const char *text);  /* quoted where it needs it */
+void ada_output_utf8(struct ada_output *output, const char *text); /* as it is, but for what is no UTF-8 */
+/* As ada_output_text, in lines of `columns` (0: one line), broken at spaces: the first one begins behind `first` columns that are written
+ * already, the others are indented by `others`. */
+void ada_output_wrapped(struct ada_output *output, const char *text, size_t columns, size_t first, size_t others);
 void ada_output_quoted(struct ada_output *output, enum ada_format format, const char *text); /* one of the three */
 /* Writes what is left. False: something could not be written (errno in ->error). A closed pipe ends the program as SIGPIPE
  * does by default, quietly, also where the parent had it ignored. */

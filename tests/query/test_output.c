@@ -128,6 +128,32 @@ static void test_write_fails(void **state)
 	fclose(full);
 }
 
+static void expect_wrapped(const char *text, size_t columns, size_t first, size_t others, const char *expected)
+{
+	static struct ada_output output;
+	char read_back[256] = "";
+	FILE *file = tmpfile();
+
+	ada_output_open(&output, fileno(file));
+	ada_output_wrapped(&output, text, columns, first, others);
+	assert_true(ada_output_flush(&output));
+	assert_true(pread(fileno(file), read_back, sizeof read_back - 1, 0) >= 0);
+	assert_string_equal(read_back, expected);
+	fclose(file);
+}
+
+static void test_wrapped(void **state)
+{
+	expect_wrapped("one two three", 0, 5, 2, "one two three");
+	expect_wrapped("one two three", 18, 5, 2, "one two three");
+	expect_wrapped("one two three", 17, 5, 2, "one two\n  three");
+	expect_wrapped("one two three", 8, 5, 2, "one\n  two\n  three");
+	expect_wrapped("one two three", 3, 5, 2, "one\n  two\n  three"); /* words aren't broken */
+	expect_wrapped("incomprehensibility it is", 10, 0, 1, "incomprehensibility\n it is");
+	expect_wrapped("\xC3\xA4\xC3\xB6\xC3\xBC \xC3\x9F b", 5, 0, 0, "\xC3\xA4\xC3\xB6\xC3\xBC \xC3\x9F\nb"); /* columns, not bytes */
+	expect_wrapped("", 5, 0, 0, "");
+}
+
 static void test_colours(void **state)
 {
 	assert_false(ada_output_colours(-1));
@@ -138,7 +164,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_json),	     cmocka_unit_test(test_csv),     cmocka_unit_test(test_text),
 		cmocka_unit_test(test_invalid_utf8), cmocka_unit_test(test_buffer),  cmocka_unit_test(test_write_fails),
-		cmocka_unit_test(test_colours),	     cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_colours),	     cmocka_unit_test(test_numbers), cmocka_unit_test(test_wrapped),
 	};
 
 	return cmocka_run_group_tests_name("output", tests, NULL, NULL);

@@ -1,8 +1,11 @@
 """Long text goes through a pager where standard output is a terminal, and nowhere else."""
 import os
+import fcntl
 import pty
 import re
+import struct
 import subprocess
+import termios
 
 import pytest
 
@@ -14,8 +17,9 @@ def on_terminal(ada, tmp_path):
     pager.write_text("#!/bin/sh\necho paged \"$LESS\"\ncat\n")
     pager.chmod(0o755)
 
-    def show(*arguments, **environment):
+    def show(*arguments, columns=0, **environment):
         master, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 0, columns, 0, 0))
         environment = {"PATH": os.environ["PATH"], "TERM": "xterm", "ADA_PAGER": str(pager), **environment}
         with subprocess.Popen([ada.path, *arguments], stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.PIPE,
                               env={name: value for name, value in environment.items() if value is not None}) as process:
@@ -39,6 +43,35 @@ def test_text_for_a_terminal_is_paged(ada, on_terminal, session, command):
     plain, _, _ = on_terminal(command, "--no-pager", session("plain"), NO_COLOR="1")
     assert (status, complaint) == (0, "") and plain
     assert text == "paged FRX\n" + plain
+
+
+def table_of(text):
+    """Of a report: its titles, its rows by these, and the titles that it says there was no room for."""
+    titles, *lines = text.split("\n\n")[0].splitlines()
+    said = re.fullmatch(r"No room in \d+ columns for (.*): `\| cat` shows all\.", lines[-1])
+    rows = [re.split(r" {2,}", line.strip()) for line in lines[:-1 if said else None]]
+    return titles.split(), [dict(zip(titles.split(), row)) for row in rows], said[1].split(", ") if said else []
+
+
+@pytest.mark.parametrize("columns, sort", [(columns, sort) for columns in (200, 100, 80, 60, 40, 20) for sort in ("total", "p90", "min")])
+def test_a_table_has_the_columns_that_there_is_room_for(on_terminal, session, columns, sort):
+    """What is left out is named, and what is shown is the same as where all is; what the rows are sorted by stays."""
+    arguments = ["report", "--no-pager", "--limit=12", f"--sort={sort}", session("plain")]
+    all_titles, all_rows, none = table_of(on_terminal(*arguments)[0])
+    text = on_terminal(*arguments, columns=columns)[0]
+    titles, rows, left_out = table_of(text)
+    assert none == [] and sorted(titles + left_out) == sorted(all_titles)
+    assert titles == [title for title in all_titles if title in titles] and {"CALLS", "TOTAL", "SELF", "FUNCTION", sort.upper()} <= {*titles}
+    assert rows == [{title: row[title] for title in titles} for row in all_rows]
+    widest = max(len(line) for line in text.split("\n\n")[0].splitlines() if not line.startswith("No room"))
+    assert widest <= columns or len(titles) <= 5
+    assert left_out == [] if columns == 200 else len(left_out) >= 3 or columns == 100
+
+
+def test_windows_and_info_have_their_columns_too(on_terminal, session):
+    for command in "windows", "info":
+        narrow, wide = (on_terminal(command, session("detail"), columns=columns, ADA_PAGER="cat")[0] for columns in (60, 200))
+        assert "No room in 60 columns for " in narrow and "No room" not in wide
 
 
 def test_colours_stay(on_terminal, session):

@@ -132,6 +132,17 @@ def test_it_is_stopped_and_goes_on(at_end):
         terminal.until("shell> ")
 
 
+def test_a_narrow_screen_has_functions_and_what_threads_are_in(at_end):
+    with at_end(columns=80) as terminal:
+        text = terminal.until("leaf")
+        titles = [line.split("  ") for line in text.splitlines() if line.startswith(("CALLS/S", "PROCESS"))]
+        assert [title[-1].strip() for title in titles][0] in ("FUNCTION", "MODULE") and "IS IN" in titles[1]
+        assert text.splitlines()[-1].rstrip().endswith(("a add a rule", "m mark"))      # no half of a hint
+        terminal.resize(40, 30)
+        text = terminal.until(lambda text: "leaf" in text and "MODULE" not in text)
+        assert "main" in text and "IS IN" in text
+
+
 def test_another_size(at_end):
     with at_end(columns=120, lines=40) as terminal:
         for columns, lines in ((50, 12), (20, 5), (3, 2), (100, 30)):

@@ -109,6 +109,29 @@ def test_the_report_is_that_of_report(ada, session, tui):
         terminal.until(lambda text: "FUNCTION" in text and "P99" not in text and "ns::add" in text)
 
 
+@pytest.mark.parametrize("columns", [80, 40])
+def test_a_narrow_report_has_its_functions(ada, session, tui, columns):
+    wanted = [re.split(r" {2,}", row)[-2] for row in printed(ada, "report", "--no-pager", "--sort=p99", session("plain"))]
+    with tui("plain", columns=columns) as terminal:
+        terminal.type("2")
+        terminal.until("main")
+        terminal.type("s" * 4)
+        text = terminal.until(lambda text: "P99" in text and len(body(text)) == len(wanted) and
+                              all(f"  {name[:6]}" in row for name, row in zip(wanted, body(text))))
+        assert "MIN" not in text
+
+
+def test_help_fits_a_narrow_terminal(tui):
+    """Whole words, none lost."""
+    with tui("plain", columns=200) as wide, tui("plain", columns=44, lines=80) as narrow:
+        words = []
+        for terminal in wide, narrow:
+            terminal.until("h help")
+            terminal.type("h")
+            words.append(terminal.until("Keys of ada tui").split("q back")[0].split())
+    assert words[0] == words[1]
+
+
 def timeline_rows(text):
     """Time, duration, depth, mark, name."""
     rows = []
@@ -152,8 +175,7 @@ def test_pages_of_a_large_thread(ada, session, tui):
     calls = calls_of(ada, session("large"), 0)
     with tui("large", lines=22) as terminal:        # 20 rows less the titles: 19
         terminal.type("3")
-        terminal.until("thread 0")
-        height = len(body(terminal.text()))
+        height = len(body(terminal.until(lambda text: "thread 0" in text and "d details" in text)))    # drawn to its end
         for keys, number in (("PageDown", height), ("C-d", height + (height + 1) // 2), ("PageUp", (height + 1) // 2), ("Home", 0),
                              ("End", len(calls) - 1), ("Space", len(calls) - 1), ("Up", len(calls) - 2)):
             terminal.press(keys)

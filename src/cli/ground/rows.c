@@ -4,11 +4,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/units.h"
 #include "elf/spoken.h"
 
 #define FUNCTION_WIDTH_MAX 96 /* bytes: a longer name is said as narratives say it */
 #define NAME_WIDTH_MAX 48     /* a longer name shifts only the rest of its own line */
+#define NAME_WIDTH_WEIGHED 32 /* and for one that is longer than this no column goes */
+#define COLUMNS_MAX 32
+
+/* A text table as it is printed. */
+struct table {
+	size_t widths[COLUMNS_MAX];
+	bool shown[COLUMNS_MAX], says[COLUMNS_MAX]; /* has a cell that isn't "-" */
+	bool left_out;				    /* a column that says something */
+};
 
 static bool is_name(enum ada_cell_kind kind)
 {
@@ -142,7 +152,7 @@ int ada_rows_add(struct ada_rows *rows, const struct ada_cell *cells)
 }
 
 /* One line of the table: NULL `texts` for the titles. Numbers to the right, names to the left. */
-static void put_line(struct ada_rows *rows, char *const *texts, const size_t *widths)
+static void put_line(struct ada_rows *rows, char *const *texts, const struct table *table)
 {
 	size_t due = 0; /* spaces before what comes next: none at a line's end */
 
@@ -152,10 +162,10 @@ static void put_line(struct ada_rows *rows, char *const *texts, const size_t *wi
 			const char *text = texts ? texts[i] : column->title;
 			size_t fill;
 
-			if (!column->title || is_name(column->kind) != last)
+			if (!table->shown[i] || is_name(column->kind) != last)
 				continue;
 			fill = ada_output_width(text);
-			fill = fill < widths[i] ? widths[i] - fill : 0;
+			fill = fill < table->widths[i] ? table->widths[i] - fill : 0;
 			ada_output_spaces(rows->output, due + (is_text(column->kind) ? 0 : fill));
 			ada_output_string(rows->output, text);
 			due = 2 + (is_text(column->kind) ? fill : 0);
@@ -163,23 +173,105 @@ static void put_line(struct ada_rows *rows, char *const *texts, const size_t *wi
 	ada_output_string(rows->output, "\n");
 }
 
-static void put_table(struct ada_rows *rows)
+static void measure_columns(const struct ada_rows *rows, struct table *table)
 {
-	size_t widths[32] = {};
+	for (size_t i = 0; i < rows->column_count; i++) {
+		table->shown[i] = rows->columns[i].title;
+		table->widths[i] = table->shown[i] ? ada_output_width(rows->columns[i].title) : 0;
+		for (size_t row = 0; row < rows->row_count; row++) {
+			const char *text = rows->texts.items[row * rows->column_count + i];
+			size_t width = ada_output_width(text);
+
+			table->widths[i] = width > table->widths[i] ? width : table->widths[i];
+			table->says[i] |= strcmp(text, "-") != 0;
+		}
+		if (is_name(rows->columns[i].kind) && table->widths[i] > NAME_WIDTH_MAX)
+			table->widths[i] = NAME_WIDTH_MAX;
+	}
+}
+
+static size_t table_width(const struct ada_rows *rows, const struct table *table)
+{
+	size_t width = 0;
 
 	for (size_t i = 0; i < rows->column_count; i++) {
-		widths[i] = rows->columns[i].title ? ada_output_width(rows->columns[i].title) : 0;
-		for (size_t row = 0; row < rows->row_count; row++) {
-			size_t width = ada_output_width(rows->texts.items[row * rows->column_count + i]);
+		bool wide = is_name(rows->columns[i].kind) && table->widths[i] > NAME_WIDTH_WEIGHED;
 
-			widths[i] = width > widths[i] ? width : widths[i];
-		}
-		if (is_name(rows->columns[i].kind) && widths[i] > NAME_WIDTH_MAX)
-			widths[i] = NAME_WIDTH_MAX;
+		if (table->shown[i])
+			width += (width ? 2 : 0) + (wide ? NAME_WIDTH_WEIGHED : table->widths[i]);
 	}
-	put_line(rows, NULL, widths);
+	return width;
+}
+
+/* Whether the next one of rows->spares, at `name`, can go: the column, COLUMNS_MAX: it can't. */
+static size_t spare_column(const struct ada_rows *rows, const struct table *table, const char *name)
+{
+	size_t length = strcspn(name, " ");
+
+	for (size_t i = 0; i < rows->column_count; i++)
+		if (table->shown[i] && !strncmp(rows->columns[i].name, name, length) && !rows->columns[i].name[length])
+			return rows->kept && !strcmp(rows->columns[i].name, rows->kept) ? COLUMNS_MAX : i;
+	return COLUMNS_MAX;
+}
+
+/* Which column goes next: one that says nothing before the others. COLUMNS_MAX: none can. */
+static size_t next_spare(const struct ada_rows *rows, const struct table *table)
+{
+	size_t found = COLUMNS_MAX;
+
+	for (const char *name = rows->spares ?: ""; *name; name += strspn(name, " ")) {
+		size_t column = spare_column(rows, table, name);
+
+		name += strcspn(name, " ");
+		if (column == COLUMNS_MAX)
+			continue;
+		if (!table->says[column])
+			return column;
+		found = found == COLUMNS_MAX ? column : found;
+	}
+	return found;
+}
+
+/* To what reads the answer from a file or a pipe all columns are told. */
+static void fit_terminal(const struct ada_rows *rows, struct table *table, unsigned int columns)
+{
+	while (columns && table_width(rows, table) > columns) {
+		size_t spare = next_spare(rows, table);
+
+		if (spare == COLUMNS_MAX)
+			return;
+		table->shown[spare] = false;
+		table->left_out |= table->says[spare];
+	}
+}
+
+/* Not on a screen, which says it in its help. */
+static void put_left_out(struct ada_rows *rows, const struct table *table, unsigned int columns)
+{
+	const char *between = "";
+
+	if (!table->left_out || rows->output->fd != STDOUT_FILENO)
+		return;
+	ada_output_format(rows->output, "No room in %u columns for ", columns);
+	for (size_t i = 0; i < rows->column_count; i++)
+		if (rows->columns[i].title && !table->shown[i] && table->says[i]) {
+			ada_output_format(rows->output, "%s%s", between, rows->columns[i].title);
+			between = ", ";
+		}
+	ada_output_string(rows->output, ": `| cat` shows all.\n");
+}
+
+static void put_table(struct ada_rows *rows)
+{
+	unsigned int columns = ada_output_columns();
+	struct table table = {};
+
+	measure_columns(rows, &table);
+	fit_terminal(rows, &table, columns);
+	put_line(rows, NULL, &table);
 	for (size_t row = 0; row < rows->row_count; row++)
-		put_line(rows, rows->texts.items + row * rows->column_count, widths);
+		put_line(rows, rows->texts.items + row * rows->column_count, &table);
+	put_left_out(rows, &table, columns);
 }
 
 void ada_rows_close(struct ada_rows *rows)

@@ -34,7 +34,10 @@ struct ada_rows {
 	enum ada_format format;
 	const struct ada_column *columns;
 	size_t column_count, row_count;
-	bool full_names;	 /* set behind ada_rows_open */
+	bool full_names; /* set behind ada_rows_open, as are the next two */
+	/* Names of the columns that are left out where the terminal is too narrow for the table, the first one first. */
+	const char *spares;
+	const char *kept;	 /* but not this one, by which the rows are sorted */
 	ADA_ARRAY(char *) texts; /* of the text table, which needs all rows for its widths */
 };
 

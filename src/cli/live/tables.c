@@ -19,6 +19,7 @@ static const struct ada_column function_columns[FUNCTION_FIELDS] = {
 	[P99] = { "p99_ns", "P99", ADA_CELL_DURATION },
 	[MAX] = { "max_ns", "MAX", ADA_CELL_DURATION },
 };
+static const enum function_field sorted_by[ADA_BOARD_SORTS] = { SELF, RATE, TOTAL, P99, MAX };
 static const struct ada_column thread_columns[THREAD_FIELDS] = {
 	[PROCESS] = { "process", "PROCESS", ADA_CELL_TEXT },
 	[THREAD] = { "thread", "THREAD", ADA_CELL_NUMBER },
@@ -107,6 +108,8 @@ int ada_tables_functions(const struct ada_scene *scene, const struct ada_board *
 	if (!trend) /* the place of its column is the one behind it */
 		memmove(columns + TREND, columns + TREND + 1, (FUNCTION_FIELDS - TREND - 1) * sizeof *columns);
 	ada_rows_open(&table, output, format, "functions", columns, trend ? FUNCTION_FIELDS : FUNCTION_FIELDS - 1);
+	table.spares = "module max_ns p99_ns trend total_ns";
+	table.kept = function_columns[sorted_by[board->sort]].name;
 	for (uint64_t i = first; i < board->rows.count && i - first < count && !result; i++) {
 		const struct ada_function_stats *function = board->rows.items[i];
 		struct ada_cell cells[FUNCTION_FIELDS] = {};
@@ -168,6 +171,7 @@ int ada_tables_threads(const struct ada_scene *scene, uint64_t first, uint64_t c
 	int result = 0;
 
 	ada_rows_open(&table, output, format, "threads", thread_columns, THREAD_FIELDS);
+	table.spares = "events_per_second ago_ns held_in name blocked_by waits_for";
 	for (uint64_t i = first; i < scene->threads.count && i - first < count && !result; i++)
 		result = put_thread(&table, scene, &scene->threads.items[i]);
 	ada_rows_close(&table);

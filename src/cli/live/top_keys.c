@@ -20,6 +20,7 @@ static const struct ada_key_help keys[] = {
 	{ "s, S", "sort by the next field, or the one before: self, calls, total, p99, max" },
 	{ "/", "show only functions whose names hold this text; empty: all" },
 	{ "Enter", "who calls the chosen function, in the time shown" },
+	{ "columns", "those that the terminal has no room for are left out" },
 	{ "While it is being recorded", NULL },
 	{ "m", "mark this moment: the detail around it is kept" },
 	{ "a", "add a rule (ada-triggers(7)); Tab puts in the chosen function's name" },

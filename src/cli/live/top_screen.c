@@ -166,8 +166,7 @@ static void draw_top(struct ada_top *top)
 	if (*top->message.text)
 		ada_screen_put(rows - 1, top->good ? ADA_INK_GOOD : ADA_INK_BAD, top->message.text);
 	else
-		ada_screen_put(rows - 1, ADA_INK_FAINT,
-			       "h help  q quit  s sort  / filter  Enter callers  m mark  a add a rule  Space pause");
+		ada_screen_hints("h help  q quit  s sort  / filter  Enter callers  m mark  a add a rule  Space pause");
 }
 
 /* --- the loop ------------------------------------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "cli/screen/screen.h"
 
 #define WAIT_MS 1000
+#define NARROW 60 /* columns */
 
 struct reading {
 	const char *title;
@@ -29,7 +30,10 @@ static void draw_text(struct reading *reading)
 		ada_screen_put((int)i + 1, line == reading->pane.cursor ? ADA_INK_CHOSEN : ADA_INK_PLAIN,
 			       ada_sheet_line(reading->sheet, line));
 	}
-	ada_screen_put(rows - 1, ADA_INK_FAINT, *reading->message ? reading->message : "q back   / search   n N next, previous");
+	if (*reading->message)
+		ada_screen_put(rows - 1, ADA_INK_FAINT, reading->message);
+	else
+		ada_screen_hints("q back  / search  n N next, previous");
 }
 
 static int take_any(void *context, const char *text, struct ada_error *error)
@@ -74,6 +78,16 @@ void ada_read(const char *title, const struct ada_sheet *sheet)
 	}
 }
 
+/* What the keys do stands beside them, or below where there is little room. */
+static void put_key(struct ada_output *output, const struct ada_key_help *key, size_t columns)
+{
+	size_t indent = columns < NARROW ? 4 : 27;
+
+	ada_output_format(output, columns < NARROW ? "  %s\n    " : "  %-24s ", key->keys);
+	ada_output_wrapped(output, key->does, columns, indent, indent);
+	ada_output_string(output, "\n");
+}
+
 void ada_read_keys(const char *title, const struct ada_key_help *keys)
 {
 	struct ada_sheet sheet = {};
@@ -81,7 +95,7 @@ void ada_read_keys(const char *title, const struct ada_key_help *keys)
 	if (!ada_sheet_begin(&sheet)) {
 		for (; keys->keys; keys++)
 			if (keys->does)
-				ada_output_format(&sheet.output, "  %-24s %s\n", keys->keys, keys->does);
+				put_key(&sheet.output, keys, (size_t)ada_screen_columns());
 			else
 				ada_output_format(&sheet.output, "%s\n", keys->keys);
 		if (!ada_sheet_end(&sheet))

@@ -210,6 +210,19 @@ void ada_screen_put(int row, enum ada_ink ink, const char *text)
 	ada_screen_put_at(row, 0, ink, text);
 }
 
+void ada_screen_hints(const char *hints)
+{
+	size_t room = (size_t)ada_screen_columns(), shown = 0;
+	char text[256];
+
+	for (const char *at = hints; at; at = strstr(at + 1, "  "))
+		shown = (size_t)(at - hints) <= room ? (size_t)(at - hints) : shown;
+	if (strlen(hints) <= room)
+		shown = strlen(hints);
+	snprintf(text, sizeof text, "%.*s", (int)shown, hints);
+	ada_screen_put(ada_screen_rows() - 1, ADA_INK_FAINT, text);
+}
+
 void ada_screen_cursor(int row, int column)
 {
 	curs_set(1);

@@ -22,6 +22,8 @@ void ada_screen_clear(void);
 /* A whole line. Characters that the terminal can't show, or that don't take one column, become '?'; what is too long is cut. Rows beyond
  * the screen are left out. */
 void ada_screen_put(int row, enum ada_ink ink, const char *text);
+/* In the last row keys and what they do, two spaces between them: as many as it has room for. */
+void ada_screen_hints(const char *hints);
 /* A part of a line from `column` on. */
 void ada_screen_put_at(int row, int column, enum ada_ink ink, const char *text);
 void ada_screen_cursor(int row, int column); /* shown until the next clear */

@@ -129,6 +129,7 @@ static void print_processes(struct info *info)
 	struct ada_rows rows;
 
 	ada_rows_open(&rows, info->output, info->format, "rows", process_columns, COUNT(process_columns));
+	rows.spares = "skipped hooked events_per_s parent_pid threads windows state exit";
 	for (size_t i = 0; i < info->session->processes.count; i++)
 		add_process(&rows, info->session->processes.items[i]);
 	ada_rows_close(&rows);

@@ -309,6 +309,7 @@ static void print_table(struct ada_output *output, const struct ada_session *ses
 		ada_output_string(output, no_window(session));
 	} else {
 		ada_rows_open(&rows, output, format, "rows", shown, has_clock ? FIELDS : FIELDS_BOOT);
+		rows.spares = "preRollSec postRollSec eventCount shortReason function";
 		for (size_t i = 0; i < session->windows.count; i++)
 			add_row(&rows, session, &order[i]);
 		ada_rows_close(&rows);

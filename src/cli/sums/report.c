@@ -73,6 +73,8 @@ static int put_rows(struct ada_report_row *const *rows, size_t count, const stru
 
 	ada_rows_open(&table, output, format, "rows", chosen, choose_columns(chosen, stats, options));
 	table.full_names = options->full_names;
+	table.spares = ADA_REPORT_SPARES;
+	table.kept = ada_report_columns[parse_field(options->command, options->sort)].name;
 	for (size_t i = 0; i < count && !result; i++) {
 		const struct ada_function_stats *function = rows[i]->function;
 		struct ada_cell *cell = &rows[i]->cells[ADA_REPORT_FIELDS];

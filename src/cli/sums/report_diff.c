@@ -214,6 +214,7 @@ static int put_rows(struct row *const *rows, size_t count, const struct ada_repo
 
 	ada_rows_open(&table, output, how->format, "rows", chosen, choose_columns(chosen, how));
 	table.full_names = how->full_names;
+	table.spares = "self_before_ns self_ns p99_before_ns p99_ns mean_before_ns mean_ns module calls_before mean_ratio calls";
 	for (size_t i = 0; i < count && !result; i++)
 		if (put[is_compared(rows[i])]++ < how->limit)
 			result = put_row(&table, rows[i], how);

@@ -19,6 +19,7 @@ enum ada_report_field {
 	ADA_REPORT_FIELDS
 };
 extern const struct ada_column ada_report_columns[ADA_REPORT_FIELDS];
+#define ADA_REPORT_SPARES "min_ns p50_ns p90_ns mean_ns module p99_ns max_ns"
 
 #define ADA_REPORT_CELLS 20
 /* A function's row, with room for further cells, and for a name that is made up. */

@@ -42,6 +42,8 @@ int ada_tui_report_draw(struct ada_tui *tui, int row, int rows)
 		return result;
 	ada_pane_fit(&report->pane, report->rows.count, (uint64_t)rows - 1);
 	ada_rows_open(&table, &tui->sheet.output, ADA_FORMAT_TEXT, "rows", ada_report_columns, ADA_REPORT_FIELDS);
+	table.spares = ADA_REPORT_SPARES;
+	table.kept = ada_report_columns[sorts[report->sort]].name;
 	for (uint64_t i = report->pane.top; i < report->rows.count && i - report->pane.top < report->pane.height && !result; i++) {
 		struct ada_report_row filled;
 

@@ -39,13 +39,14 @@ static const struct ada_key_help keys[] = {
 	{ "p, c", "to the caller; who else calls this function" },
 	{ "Report", NULL },
 	{ "s", "sort by the next field: total, self, calls, mean, p99, max, function" },
+	{ "columns", "those that the terminal has no room for are left out" },
 	{ "Enter, c", "the function in the graph; who calls it" },
 	{ "Timeline", NULL },
 	{ "Enter", "fold and unfold what the call calls" },
 	{ "p, d", "to the caller; all that is known of the call: arguments, cause" },
 	{ "( ), t", "the thread before, the next one; go to a time" },
-	{ "lanes", "below: what each thread was in meanwhile; | begins a call, . is outside" },
-	{ "", "every call, ? in one that began far back; v is the chosen call's time" },
+	{ "lanes", "below: what each thread was in meanwhile; | begins a call, . is outside every call, ? in one that began far back; v"
+		   " is the chosen call's time" },
 	{ "Windows", NULL },
 	{ "Enter", "the timeline at what was marked" },
 	{ NULL, NULL },
@@ -141,9 +142,10 @@ static void draw_tui(struct ada_tui *tui)
 		ada_screen_put(1, counted < 0 ? ADA_INK_BAD : ADA_INK_FAINT, counted < 0 ? tui->sums.error.text : "counting calls ...");
 	if (result)
 		ada_error_set(&tui->message, -result, "can't draw: %s", strerror(-result));
-	ada_screen_put(rows - 1, *tui->message.text ? ADA_INK_BAD : ADA_INK_FAINT,
-		       *tui->message.text ? tui->message.text :
-					    "h help  q quit  Tab next tab  / search  n N  Enter fold  p caller  c callers  d details");
+	if (*tui->message.text)
+		ada_screen_put(rows - 1, ADA_INK_BAD, tui->message.text);
+	else
+		ada_screen_hints("h help  q quit  Tab next tab  / search  n N  Enter fold  p caller  c callers  d details");
 }
 
 static void find_next(struct ada_tui *tui, bool backwards)

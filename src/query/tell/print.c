@@ -90,33 +90,6 @@ static void put_citations(const struct page *page, FILE *stream, const struct ad
 		fprintf(stream, "; and %zu more", sentence->evidence.count - most);
 }
 
-/* Puts `text` in lines of the page's width, those behind the first one indented: broken at spaces. */
-static void put_wrapped(const struct page *page, char *text)
-{
-	size_t room = page->width > 20 ? page->width - 2 : UINT32_MAX; /* the first line is indented by the caller */
-
-	while (ada_output_width(text) > room) {
-		char *cut = NULL;
-		size_t columns = 0;
-
-		for (char *at = text; *at && columns <= room; at++) {
-			if (*at == ' ' && at > text)
-				cut = at;
-			columns += ((unsigned char)*at & 0xc0) != 0x80;
-		}
-		if (!cut)
-			cut = strchr(text, ' ');
-		if (!cut)
-			break;
-		*cut = 0;
-		ada_output_text(page->output, text);
-		ada_output_string(page->output, "\n    ");
-		text = cut + 1;
-		room = page->width - 4;
-	}
-	ada_output_text(page->output, text);
-}
-
 static void put_sentence(const struct page *page, const struct ada_sentence *sentence)
 {
 	bool markdown = page->format == ADA_NARRATIVE_MARKDOWN;
@@ -138,7 +111,7 @@ static void put_sentence(const struct page *page, const struct ada_sentence *sen
 		ada_output_text(page->output, text);
 		ada_output_string(page->output, "]`");
 	} else {
-		put_wrapped(page, text);
+		ada_output_wrapped(page->output, text, page->width > 20 ? page->width : 0, 2, 4);
 	}
 	ada_output_string(page->output, "\n");
 	free(text);
