@@ -120,7 +120,7 @@ def transcript(text):
 
 
 def test_the_readme_shows_what_the_demo_prints(build_dir):
-    shown = transcript((ROOT / "README.md").read_text().split("```")[1])
+    shown = transcript(re.search(r"^```\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[1])
     demo = run([ROOT / "tools" / "demo"], env={**os.environ, "BUILD": os.path.relpath(build_dir, ROOT)})
     assert demo.status == 0, demo.stderr.decode()
     printed = transcript(demo.stdout.decode())
