@@ -1,6 +1,8 @@
 """ada top: what a session shows at a moment."""
+import contextlib
 import json
 import pathlib
+import re
 import subprocess
 import time
 
@@ -156,3 +158,18 @@ def test_waits_that_end_before_they_are_old(ada, tmp_path, options):
             assert state(row) == state(after[row["thread"]]), (row, look["endNs"])
             if row["name"] in ("joiner", "listener") and row["since_ns"] >= 1e6:
                 assert (row["function"], row["waits_for"]) == ({"joiner": "pthread_join", "listener": "pthread_cond_wait"}[row["name"]], "condition")
+
+
+def test_a_thread_that_runs_in_one_call_is_said_to_run(ada, tmp_path):
+    """Or to lack a CPU, beside many others, in place of "unknown", or of what kept it from a CPU once, seconds ago."""
+    program = tmp_path / "spins"
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", program, SOURCE.parent / "spins.c"], check=True)
+    end = time.monotonic() + PATIENCE
+    with contextlib.closing(Live(ada, tmp_path / "out", [program])) as live:
+        kinds = []
+        while not {"cpu", "runqueue"} & {*kinds}:
+            assert time.monotonic() < end, kinds
+            kinds += [thread["waits_for"] for thread in top(ada, live.session)["threads"] if thread["function"] == "spin"]
+        assert "unknown" not in kinds
+        while not re.search(r"  (runs|runqueue)  +\S+( \S+)?  +spin ", text := ada("top", "--once", live.session).stdout.decode()):
+            assert time.monotonic() < end, text

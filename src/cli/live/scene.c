@@ -121,14 +121,28 @@ static bool is_one_wait(const struct ada_scene_thread *seen)
 	return true;
 }
 
-static void tell_cause(struct ada_cause_reader *reader, const struct ada_cause *cause, struct ada_scene_thread *seen)
+/* Of a call that waits for nothing that is known: in the whole of it the thread may have lacked a CPU once, and run since. */
+static enum ada_cause_kind kind_lately(struct ada_cause_reader *reader, enum ada_cause_kind kind, const struct ada_scene *scene,
+				       const struct ada_scene_thread *seen)
+{
+	uint64_t from_ns = seen->since_ns > scene->from_ns ? seen->since_ns : scene->from_ns;
+	enum ada_cause_kind lately;
+
+	if (kind != ADA_CAUSE_UNKNOWN && kind != ADA_CAUSE_PREEMPTED && kind != ADA_CAUSE_RUNQUEUE)
+		return kind;
+	lately = ada_cause_lately(reader, seen->thread, from_ns, seen->known_ns);
+	return lately == ADA_CAUSE_UNKNOWN ? kind : lately;
+}
+
+static void tell_cause(struct ada_cause_reader *reader, const struct ada_cause *cause, const struct ada_scene *scene,
+		       struct ada_scene_thread *seen)
 {
 	struct ada_culprit culprit;
 
-	seen->explained = true;
-	seen->kind = ada_cause_kind_of(cause);
+	seen->kind = kind_lately(reader, ada_cause_kind_of(cause), scene, seen);
+	seen->explained = seen->kind != ADA_CAUSE_UNKNOWN;
 	ada_cause_culprit(cause, &culprit);
-	if (culprit.thread == seen->thread)
+	if (culprit.thread == seen->thread || seen->kind != ada_cause_kind_of(cause))
 		return;
 	seen->culprit = culprit.thread;
 	if (culprit.thread && (seen->kind == ADA_CAUSE_LOCK || seen->kind == ADA_CAUSE_DEADLOCK))
@@ -149,7 +163,7 @@ static int explain(struct ada_scene *scene)
 			continue;
 		result = ada_cause_find(reader, seen->thread, seen->position, &cause);
 		if (!result && cause.found && cause.links.count)
-			tell_cause(reader, &cause, seen);
+			tell_cause(reader, &cause, scene, seen);
 		ada_cause_free(&cause);
 	}
 	ada_cause_reader_close(reader);

@@ -154,6 +154,8 @@ static int put_thread(struct ada_rows *table, const struct ada_scene *scene, con
 
 	if (seen->far && table->format == ADA_FORMAT_TEXT)
 		cells[INSIDE] = (struct ada_cell){ .text = "?" };
+	if (seen->explained && seen->kind == ADA_CAUSE_CPU && table->format == ADA_FORMAT_TEXT)
+		cells[KIND].text = "runs"; /* it waits for nothing */
 	if (seen->inside)
 		cells[INSIDE].text = ada_module_function(ada_process_module(process, seen->function_id), seen->function_id, name);
 	if (seen->culprit) {

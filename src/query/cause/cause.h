@@ -100,6 +100,8 @@ int ada_cause_find(struct ada_cause_reader *reader, const struct ada_thread *thr
 /* What its thread did from that time up to the event at `position`, which has the first link's function: start and end are those times. */
 int ada_cause_since(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t position, uint64_t from_ns,
 		    struct ada_cause *cause);
+/* What samples prove of most of that time, whatever the thread was in: that it ran (ADA_CAUSE_CPU), met faults, or lacked a CPU; else UNKNOWN. */
+enum ada_cause_kind ada_cause_lately(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns);
 void ada_cause_free(struct ada_cause *cause);
 /* Whom the chain ends with: its last link. The cause as a whole is of that link's thread, where it isn't the first. */
 const struct ada_cause_link *ada_cause_root(const struct ada_cause *cause);

@@ -44,6 +44,18 @@ static void settle_by_switches(const struct ada_sched_thread *sched, const struc
 		settle_faults(most, faults, all_ns - off_ns);
 }
 
+enum ada_cause_kind ada_cause_lately(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns)
+{
+	struct ada_spent most = { .kind = ADA_CAUSE_UNKNOWN };
+	uint64_t all_ns = to_ns > from_ns ? to_ns - from_ns : 0;
+	struct ada_sampled sampled;
+
+	ada_cause_sampled(reader, thread, from_ns, to_ns, &sampled);
+	if (all_ns && !settle_ready(&sampled, &most, all_ns))
+		settle_by_samples(&sampled, &most, all_ns, all_ns);
+	return most.kind;
+}
+
 void ada_cause_settle(struct ada_cause_reader *reader, const struct ada_spending *spending, uint64_t last_ns,
 		      const struct ada_sched_thread *sched, struct ada_spent *most)
 {
