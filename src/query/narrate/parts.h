@@ -2,8 +2,7 @@
 #ifndef ADA_QUERY_NARRATE_PARTS_H
 #define ADA_QUERY_NARRATE_PARTS_H
 #include "query/calls/calls.h"
-#include "query/cause/cause.h"
-#include "query/crash/crash.h"
+#include "query/headline/headline.h"
 #include "query/narrate/narrate.h"
 #include "query/session/windows.h"
 #include "query/tell/tell.h"
@@ -26,32 +25,6 @@ struct ada_first_marks {  /* marks of rules that had not marked in the window be
 	uint64_t rules[ADA_RULES_TOLD]; /* seen so far */
 	uint64_t told_ns;		/* the last moment for which the threads' doings were told; 0: none yet */
 };
-
-struct ada_headline {		/* of a window */
-	struct ada_cause cause; /* of its slowest marked call, or of its hang */
-	bool found;
-	uint64_t window;		/* number in the session; ADA_NO_WINDOW: of a process that hangs, and that nobody marked */
-	uint64_t took_ns, key;		/* key: the same for causes that are alike; 0: none */
-	uint64_t calls;			/* of those asked for their cause, how many are alike */
-	const json_object *mark;	/* of the slowest, if its rule is about a time */
-	uint64_t marked, asked;		/* marks of the same functions; how many of them were asked, the slowest ones */
-	bool more_marked;		/* the window has more marks than the recording keeps */
-	uint64_t more;			/* further windows that are alike, */
-	uint64_t more_first, more_last; /* the numbers of the first and the last of them */
-	bool told;			/* a window before is alike */
-	bool has_section;		/* it has been told */
-	struct ada_crash_cause crash;	/* of a window that holds one; else its process is NULL */
-	bool is_span;			/* of a rule from one call to another: the cause is of the time in between */
-	struct ada_mark_span span;
-};
-/* Finds it; the caller frees it. Without a cause the headline tells the mark. */
-void ada_headline_find(struct ada_story *story, struct ada_cause_reader *reader, uint64_t number, struct ada_headline *headline);
-void ada_headline_free(struct ada_headline *headline);
-/* The columns of SQL's causes as a JSON object, "null" without a cause; malloc'ed, NULL: no memory. */
-char *ada_headline_json(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline);
-void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline);
-/* The sentences that bear it out. */
-void ada_narrate_cause(struct ada_story *story, const struct ada_headline *headline);
 
 void ada_narrate_session(struct ada_story *story);
 void ada_narrate_process(struct ada_story *story, const struct ada_process *process);
@@ -77,9 +50,6 @@ void ada_narrate_new_callers(struct ada_story *story, const struct ada_recorded_
 void ada_narrate_followed(struct ada_story *story, const struct ada_mark_place *place, bool later, bool told);
 /* `told_ns`: the moment for which the other threads' doings were told already; 0: none. */
 void ada_narrate_crash(struct ada_story *story, const struct ada_crash_cause *cause, uint64_t told_ns);
-/* `first`: it is the window's headline. */
-void ada_narrate_crash_cause(struct ada_story *story, const struct ada_crash_cause *cause, bool first);
 void ada_narrate_crash_frames(struct ada_story *story, const struct ada_crash_cause *cause);
 void ada_narrate_crash_registers(struct ada_story *story, const struct ada_process *process);
-void ada_crash_put_address(FILE *stream, const struct ada_process *process);
 #endif

@@ -94,6 +94,8 @@ static inline const char *ada_words_s(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
+const char *ada_words_file(const char *path); /* without its directories */
+
 #define ADA_WORDS_NAME 400
 /* Name of a function, cut if long, with its source line where that is known: "work (story.c:27)". */
 char *ada_words_function(struct ada_story *story, const struct ada_process *process, uint64_t id, char text[ADA_WORDS_NAME]);

@@ -60,12 +60,18 @@ char *ada_words_function(struct ada_story *story, const struct ada_process *proc
 	return text;
 }
 
+const char *ada_words_file(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 static void put_line(char text[ADA_WORDS_NAME], const char *file, uint32_t line)
 {
-	const char *slash = strrchr(file, '/');
 	size_t length = strlen(text);
 
-	snprintf(text + length, ADA_WORDS_NAME - length, " (%.120s:%" PRIu32 ")", slash ? slash + 1 : file, line);
+	snprintf(text + length, ADA_WORDS_NAME - length, " (%.120s:%" PRIu32 ")", ada_words_file(file), line);
 }
 
 char *ada_words_source(struct ada_story *story, const struct ada_process *process, uint64_t id, char text[ADA_WORDS_NAME])

@@ -1,0 +1,39 @@
+/* A window's headline: what is to blame, in a sentence, and the sentences that bear it out. */
+#ifndef ADA_QUERY_HEADLINE_H
+#define ADA_QUERY_HEADLINE_H
+#include "query/cause/cause.h"
+#include "query/crash/crash.h"
+#include "query/session/windows.h"
+#include "query/tell/tell.h"
+
+struct ada_headline {		/* of a window */
+	struct ada_cause cause; /* of its slowest marked call, or of its hang */
+	bool found;
+	uint64_t window;		/* number in the session; ADA_NO_WINDOW: of a process that hangs, and that nobody marked */
+	uint64_t took_ns, key;		/* key: the same for causes that are alike; 0: none */
+	uint64_t calls;			/* of those asked for their cause, how many are alike */
+	const json_object *mark;	/* of the slowest, if its rule is about a time */
+	uint64_t marked, asked;		/* marks of the same functions; how many of them were asked, the slowest ones */
+	bool more_marked;		/* the window has more marks than the recording keeps */
+	uint64_t more;			/* further windows that are alike, */
+	uint64_t more_first, more_last; /* the numbers of the first and the last of them */
+	bool told;			/* a window before is alike */
+	bool has_section;		/* it has been told */
+	struct ada_crash_cause crash;	/* of a window that holds one; else its process is NULL */
+	bool is_span;			/* of a rule from one call to another: the cause is of the time in between */
+	struct ada_mark_span span;
+};
+/* Finds it; the caller frees it. Without a cause the headline tells the mark. */
+void ada_headline_find(struct ada_story *story, struct ada_cause_reader *reader, uint64_t number, struct ada_headline *headline);
+void ada_headline_free(struct ada_headline *headline);
+/* The columns of SQL's causes as a JSON object, "null" without a cause; malloc'ed, NULL: no memory. */
+char *ada_headline_json(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline);
+void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline);
+/* The sentences that bear it out. */
+void ada_narrate_cause(struct ada_story *story, const struct ada_headline *headline);
+
+/* Why a process crashed; `first`: it is the window's headline. */
+void ada_narrate_crash_cause(struct ada_story *story, const struct ada_crash_cause *cause, bool first);
+/* " at address 0x8", where the manifest has one. */
+void ada_crash_put_address(FILE *stream, const struct ada_process *process);
+#endif
