@@ -103,6 +103,36 @@ def test_a_deadlock_is_told_where_locks_are_filtered(ada, hang, mode):
     assert "serve" in headline["text"] and "rebuild" in headline["text"]
 
 
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+def test_a_mutex_taken_twice_is_told_where_locks_are_filtered(ada, hang, mode):
+    """It was free when it was taken first, so no call of that time is there: that the thread itself has it, the mutex says."""
+    session = hang("twice", mode, filtered=True).session
+    assert not rows(ada, "query", session, "SELECT 1 FROM calls WHERE function = 'pthread_mutex_lock' AND caller = 'serve'")
+    headline = of_window(ada, session)
+    assert headline["cause"]["kind"] == "deadlock" and "decoy" not in headline["text"]
+    assert HANGS["twice"][2][0] in headline["text"]
+
+
+@pytest.mark.parametrize("name, pattern, excluded", [
+    ("twice", "pthread_mutex_lock", "pthread_mutex_lock"), ("twice", "pthread_mutex_*,sem_post", "pthread_mutex_clocklock, pthread_mutex_lock, "
+     "pthread_mutex_timedlock and 3 more"), ("lost", "look_up,decoy", None)])
+def test_what_a_hang_is_in_may_be_excluded(ada, programs, tmp_path, name, pattern, excluded):
+    """Nobody is blamed then, and it is said why."""
+    live = Live(ada, tmp_path, [programs / name, "cause"], f"--exclude={pattern}")
+    try:
+        await_(lambda: rows(ada, "query", live.session, "SELECT 1 FROM calls WHERE function = 'serve' AND outcome = 'open' AND duration_ns >"
+                            " 200000000", status=(0, 125)))
+        assert ada("mark", live.session).status == 0
+        await_(lambda: any(window["settled"] for window in rows(ada, "windows", live.session)))
+        assert (of_window(ada, live.session)["cause"] is None) == (excluded is not None)
+        told = [row["text"] for row in rows(ada, "narrate", live.session) if row["kind"] == "excluded"]
+        assert told == [f"By --exclude, calls of {excluded} are missing, but where a rule names the function: who waits there, for what and "
+                        "for whom, is unknown, and that time is the callers' own."] * (excluded is not None)
+        assert (b"By --exclude" in ada("narrate", live.session).stdout) == (excluded is not None)
+    finally:
+        live.close(0)
+
+
 @pytest.mark.parametrize("name", HANGS)
 def test_a_hang_that_nobody_marked_is_told(ada, hang, name):
     """First of all; and by what it was when it was killed."""

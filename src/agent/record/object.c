@@ -12,21 +12,34 @@ void ada_event_named(const struct ada_judged *event);
 #define TRIES 64 /* a program that single-steps itself interrupts each section */
 #define RSEQ_CS offsetof(struct rseq, rseq_cs)
 #define HOLDER_OFFSET 8 /* in a mutex of glibc (hook/filter.c) */
+#define KIND_OFFSET 16
+#define KIND_MASK 3u
+#define KIND_RECURSIVE 1u
 #define PAGE_BYTES 4096u
 
-/* Who holds the mutex that a call waits for, as the mutex says; 0: nobody is known, or the thread itself. The mutex's first word has just been
- * read (hook/filter.c). */
+/* A field of a mutex whose first word has just been read (hook/filter.c), if it lies in the same page. */
+static bool mutex_field(uint64_t mutex, uint32_t offset, uint32_t *value)
+{
+	uint64_t at = mutex + offset;
+
+	if (at / PAGE_BYTES != mutex / PAGE_BYTES || (at + sizeof *value - 1) / PAGE_BYTES != mutex / PAGE_BYTES)
+		return false;
+	*value = __atomic_load_n((const uint32_t *)at, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* Who holds the mutex that a call waits for, as the mutex says; 0: nobody is known, or the thread itself, which may take it once more. */
 static uint32_t holder_of(const struct ada_thread *thread, const struct ada_judged *event, uint64_t mutex)
 {
-	uint32_t frames = thread->index ? ada_frames(thread) : 0, holder;
+	uint32_t frames = thread->index ? ada_frames(thread) : 0, holder, kind;
 	const struct ada_frame *frame = ada_frame_at(thread, (int64_t)frames - 1);
-	uint64_t at = mutex + HOLDER_OFFSET;
 
 	if (!frames || ada_frame_slot(frame) != event->slot || !ada_frame_hook(frame)->tells_holder ||
-	    at / PAGE_BYTES != mutex / PAGE_BYTES || (at + sizeof holder - 1) / PAGE_BYTES != mutex / PAGE_BYTES)
+	    !mutex_field(mutex, HOLDER_OFFSET, &holder))
 		return 0;
-	holder = __atomic_load_n((const uint32_t *)at, __ATOMIC_RELAXED);
-	return holder == thread->tid ? 0 : holder;
+	if (holder == thread->tid && (!mutex_field(mutex, KIND_OFFSET, &kind) || (kind & KIND_MASK) == KIND_RECURSIVE))
+		return 0;
+	return holder;
 }
 
 uint32_t ada_objects_of(const struct ada_thread *thread, const struct ada_judged *event, struct ada_said said[ADA_OBJECTS_MAX])

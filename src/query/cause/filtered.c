@@ -172,6 +172,28 @@ static void add_holds(struct sight *sight)
 		add_hold(sight, has, since_ns, question->to_ns, question->open ? UINT64_MAX : last_event(has->thread, question->to_ns));
 }
 
+bool ada_cause_told_itself(const struct ada_question *question)
+{
+	uint32_t tid;
+
+	return question->mutex && ada_cause_told_holder(question->thread, question->position, &tid) && tid == question->thread->tid;
+}
+
+void ada_cause_hold_itself(const struct ada_question *question, struct ada_holds *holds)
+{
+	struct ada_hold hold = { .thread = question->thread,
+				 .start_ns = question->from_ns,
+				 .end_ns = question->to_ns,
+				 .first = question->position ? question->position - 1 : 0,
+				 .last = UINT64_MAX,
+				 .overlap_ns = question->to_ns - question->from_ns,
+				 .partly = true,
+				 .filtered = true };
+
+	holds->threads = 1;
+	ada_cause_add_hold(holds, &hold);
+}
+
 int ada_cause_holds_filtered(struct ada_cause_reader *reader, const struct ada_question *question, const struct ada_hold *before,
 			     struct ada_holds *holds)
 {

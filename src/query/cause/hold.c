@@ -181,6 +181,10 @@ void ada_cause_own_hold(struct ada_cause_reader *reader, const struct ada_questi
 {
 	struct holding own;
 
+	if (ada_cause_told_itself(question)) {
+		ada_cause_hold_itself(question, holds);
+		return;
+	}
 	open_holding(&own, reader, question->thread, question, horizon_of(question), holds);
 	look_back(&own, 0);
 }
@@ -193,11 +197,13 @@ int ada_cause_holds(struct ada_cause_reader *reader, const struct ada_question *
 	struct ada_hold before;
 	int result = 0;
 
+	*holds = (struct ada_holds){};
+	if (ada_cause_told_itself(question)) /* then nobody else does */
+		return 0;
 	if (!question->mutex || !ada_process_filtered(process, question->from_ns, question->to_ns))
 		return holds_by_calls(reader, question, horizon_ns, holds);
 	at_begin.to_ns = at_begin.from_ns;
 	at_begin.open = true;
-	*holds = (struct ada_holds){};
 	if (horizon_ns < question->from_ns)
 		result = holds_by_calls(reader, &at_begin, horizon_ns, holds);
 	before = holds->longest;

@@ -138,6 +138,9 @@ void ada_cause_own_hold(struct ada_cause_reader *reader, const struct ada_questi
  * wait's beginning; thread NULL: nobody. */
 int ada_cause_holds_filtered(struct ada_cause_reader *reader, const struct ada_question *question, const struct ada_hold *before,
 			     struct ada_holds *holds);
+/* Whether the mutex itself said that the thread which waits for it holds it; then, that hold: where it was taken is not known. */
+bool ada_cause_told_itself(const struct ada_question *question);
+void ada_cause_hold_itself(const struct ada_question *question, struct ada_holds *holds);
 bool ada_cause_is_mutex(const struct ada_process *process, uint64_t function_id);
 /* Until when calls of mutexes were filtered the last time before `ns`; `ns`: they still were; 0: never. */
 uint64_t ada_cause_filtered_until(const struct ada_process *process, uint64_t ns);

@@ -181,6 +181,7 @@ void ada_narrate_session(struct ada_story *story)
 	tell_selected(story);
 	tell_completeness(story);
 	tell_muted(story);
+	ada_narrate_excluded(story);
 	tell_missing(story);
 }
 

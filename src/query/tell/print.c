@@ -138,9 +138,10 @@ static bool is_one_of(const char *kind, const char *const *kinds)
 /* Whether the sentence is told where not all is asked for. */
 static bool is_told(const struct page *page, const struct ada_section *section, const struct ada_sentence *sentence)
 {
-	static const char *const of_all[] = { "session",     "selected",   "not-recorded", "unreadable",   "process", "unfinished",
-					      "lost",	     "waited",	   "windows",	   "headline",	   "crash",   "crash-address",
-					      "open-frames", "last-calls", "crash-cause",  "crash-frames", "library", NULL };
+	static const char *const of_all[] = { "session",      "selected",      "not-recorded", "unreadable", "process",
+					      "unfinished",   "lost",	       "waited",       "windows",    "headline",
+					      "crash",	      "crash-address", "open-frames",  "last-calls", "crash-cause",
+					      "crash-frames", "library",       "excluded",     NULL };
 
 	return !page->brief || is_one_of(sentence->kind, of_all) || (!strcmp(sentence->kind, "cause") && !section->brief);
 }

@@ -113,6 +113,9 @@ void ada_narrate_cite_stack(struct ada_story *story, const struct ada_thread *th
  * library; libc and the like are left out. */
 void ada_narrate_library(struct ada_story *story, const struct ada_process *process, uint64_t function_id);
 
+/* Where --exclude leaves out functions that threads wait in, says that nobody knows who waits there. */
+void ada_narrate_excluded(struct ada_story *story);
+
 /* --- what is known: norms.c, losses.c ------------------------------------------------------------------ */
 
 /* Of the whole recording, computed when first asked for. Without memory they are empty, and story->result says so. */
