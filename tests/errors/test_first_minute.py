@@ -67,3 +67,24 @@ def test_a_recording_names_what_says_most_about_it(ada, tmp_path):
     named = marked[-1].split("`")
     assert named[1].startswith("ada narrate /" if " window" in marked[0] else "ada report /"), marked
     assert run([ada.path, *named[1].split()[1:]], cwd=tmp_path).status == 0
+
+
+@pytest.mark.traces
+def test_a_report_names_the_library_that_did_the_work(ada, tmp_path):
+    """What most of the time went into, where it isn't recorded, and how to record it: after which nothing is named."""
+    (tmp_path / "work.c").write_text("static volatile long n;\n__attribute__((noinline)) static void inner(void) { for (int i = 0; i < 1000; i++) n++; }\n"
+                                     "void work(void) { for (int i = 0; i < 2000; i++) inner(); }\n")
+    (tmp_path / "main.c").write_text("void work(void);\nint main(void) { work(); return 0; }\n")
+    for words in (["-shared", "-fPIC", "-o", "libheavy.so.1", "work.c"], ["-o", "main", "main.c", "./libheavy.so.1"]):
+        assert run(["gcc", "-O1", "-g", *words], cwd=tmp_path).status == 0
+
+    def report(*options):
+        assert run([ada.path, "trace", "-q", *options, "./main"], cwd=tmp_path).status == 0
+        return run([ada.path, "report"], cwd=tmp_path).stdout.decode()
+
+    told = re.search(r"^(\d+) % of SELF is of libheavy\.so\.1, whose own calls were not recorded: `ada trace (--modules=)'(\S+)'` records them, too\.$",
+                     report(), re.MULTILINE)
+    assert told and 25 <= int(told[1]) <= 100
+    text = report(told[2] + told[3])
+    assert "inner" in text and "SELF is of" not in text
+    assert "SELF is of" not in run([ada.path, "report", "--function=main"], cwd=tmp_path).stdout.decode()

@@ -9,6 +9,7 @@
 #include "cli/ground/source_cells.h"
 #include "cli/sums/commands.h"
 #include "cli/sums/compare.h"
+#include "cli/sums/library.h"
 #include "cli/sums/muted_cells.h"
 #include "cli/sums/report_cost.h"
 #include "cli/sums/report_diff.h"
@@ -115,6 +116,8 @@ static int put_stats(const struct ada_stats *stats, const struct ada_session *se
 	if (options->format == ADA_FORMAT_TEXT)
 		ada_answer_unmatched(output, "", session, &options->functions);
 	result = put_rows(order, count < options->limit ? count : options->limit, stats, options, output);
+	if (!result && options->format == ADA_FORMAT_TEXT && !options->functions.items.count)
+		result = ada_library_put(stats, session, output);
 done:
 	free(order);
 	free(rows);

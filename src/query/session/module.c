@@ -265,3 +265,23 @@ bool ada_module_is_meant(struct ada_module *module, uint64_t function_id, const 
 	ada_names_close(&names);
 	return meant;
 }
+
+/* Those that all programs have, and whose functions a reader knows by their names. */
+static bool is_everywhere(const char *name)
+{
+	static const char *const names[] = { "libc.so",	 "libm.so",    "libpthread.so", "libdl.so",    "librt.so",
+					     "ld-linux", "linux-vdso", "libstdc++.so",	"libgcc_s.so", "[vdso]" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+bool ada_module_is_library(const struct ada_module *module, char glob[ADA_LIBRARY_GLOB])
+{
+	const char *name = ada_module_name(module), *suffix = strstr(name, ".so");
+	int length = suffix ? (int)(suffix - name) : 0;
+
+	return suffix && !is_everywhere(name) && snprintf(glob, ADA_LIBRARY_GLOB, "%.*s.so*", length, name) < ADA_LIBRARY_GLOB;
+}

@@ -42,6 +42,10 @@ void ada_module_adopt(struct ada_module *module, struct ada_module *from);
 int ada_module_head(const char *table_path, char **path, char **build_id, struct ada_error *error);
 
 const char *ada_module_name(const struct ada_module *module); /* file name without directory; "" for NULL */
+/* Whether it is a library, other than those that all programs have and whose functions a reader knows: then the glob is one for
+ * `ada trace --modules`. */
+#define ADA_LIBRARY_GLOB 128
+bool ada_module_is_library(const struct ada_module *module, char glob[ADA_LIBRARY_GLOB]);
 /* NULL: no such function in the table, or no table. */
 struct ada_symbol *ada_module_symbol(struct ada_module *module, uint32_t index);
 /* What to call the function: demangled, module+0xADDRESS where nameless, module#INDEX where it isn't in the table (these need `buffer`).
