@@ -344,6 +344,22 @@ static void a_segment_that_cant_begin_is_none(void **state)
 	ada_lane_free(&lane);
 }
 
+/* What is on its way out stays so as what went before it is told. */
+static void what_leaves_goes_on_leaving(void **state)
+{
+	const struct ada_lane_options options = {};
+	struct ada_lane lane = { .leaving = 8 };
+
+	ada_lane_aged(&lane, &options, 4, false, 100);
+	assert_int_equal(lane.first_segment, 4);
+	assert_int_equal(lane.leaving, 8);
+	assert_int_equal(lane.aged, 100);
+	ada_lane_aged(&lane, &options, 8, false, 200);
+	assert_int_equal(lane.first_segment, 8);
+	assert_int_equal(lane.leaving, 8);
+	ada_lane_free(&lane);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +373,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_full_disk_counts_what_is_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_segment_that_cant_begin_is_none, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_gap_behind_a_full_disks_cut_is_none, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_leaves_goes_on_leaving, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,20 +33,24 @@ struct ada_bound {
 	uint64_t gone;		  /* segments */
 	uint64_t retry_ns;	  /* when a job that failed may come again */
 	bool helpless;		  /* nothing can go */
-	bool busy;		  /* jobs are on their way, or what came of them isn't taken yet */
 	uint64_t leaving, listed; /* bytes of their segments, and of the others that are closed */
 	segment_list kept;	  /* by end */
 	segment_list details;	  /* by end; of kept ones, too */
 	uint64_t kept_bytes, details_bytes;
-	size_t job_count, taken;
-	struct ada_bound_job jobs[JOBS]; /* the thread's while `given` */
+	/* A ring: jobs before `taken` are over, those before `filled` are being sent. The thread has those from `done` up to `sent`. */
+	size_t filled, taken;
+	bool lent; /* the job at `taken` is looked at by whoever took it */
+	struct ada_bound_job jobs[JOBS];
 	/* What the lock guards */
 	pthread_mutex_t lock;
-	pthread_cond_t news, done;
+	pthread_cond_t news, quiet;
 	pthread_t thread;
-	bool given, quit;
-	/* Atomic: as measured, and what was written until then and until now */
-	uint64_t bytes, written_then, written;
+	size_t sent, done;
+	bool unmeasured; /* jobs were done since the session was measured */
+	bool quit;
+	/* Atomic: as measured, less what has gone since; and what was written until then and until now */
+	int64_t bytes;
+	uint64_t written_then, written;
 	uint64_t gone_ns;
 	uint64_t aged_ns; /* main thread's: of all that went into totals, the last event */
 };
@@ -68,7 +72,7 @@ static uint64_t measure(struct ada_bound *bound)
 	walked = 0;
 	nftw(bound->root, add_size, 16, FTW_PHYS);
 	__atomic_store_n(&bound->written_then, written, __ATOMIC_RELAXED);
-	__atomic_store_n(&bound->bytes, walked, __ATOMIC_RELAXED);
+	__atomic_store_n(&bound->bytes, (int64_t)walked, __ATOMIC_RELAXED);
 	return ada_clock_boottime_ns() - start_ns;
 }
 
@@ -84,6 +88,37 @@ static void wait_until(struct ada_bound *bound, uint64_t due_ns)
 	pthread_cond_timedwait(&bound->news, &bound->lock, &until);
 }
 
+static struct ada_bound_job *job_at(struct ada_bound *bound, size_t number)
+{
+	return &bound->jobs[number % JOBS];
+}
+
+/* A thread's totals say up to where all has gone: behind segments that can't go the next ones don't, either. */
+static void fail_with(struct ada_bound_job *job, const struct ada_bound_job *before)
+{
+	if (job->what != ADA_BOUND_AGE || !before->status || job->segments[0].provider != before->segments[0].provider ||
+	    job->segments[0].thread != before->segments[0].thread)
+		return;
+	job->status = before->status;
+	job->error = before->error;
+}
+
+/* The oldest one that was sent. The lock is held, but not while the job is done. */
+static void do_next(struct ada_bound *bound)
+{
+	struct ada_bound_job *job = job_at(bound, bound->done);
+
+	if (!job->status) {
+		pthread_mutex_unlock(&bound->lock);
+		ada_bound_job_do(bound->options.fold, job);
+		__atomic_sub_fetch(&bound->bytes, (int64_t)job->freed, __ATOMIC_RELAXED);
+		pthread_mutex_lock(&bound->lock);
+	}
+	for (size_t i = ++bound->done; i < bound->sent; i++)
+		fail_with(job_at(bound, i), job);
+	bound->unmeasured = true;
+}
+
 static void *bound_run(void *argument)
 {
 	struct ada_bound *bound = argument;
@@ -91,22 +126,21 @@ static void *bound_run(void *argument)
 
 	pthread_setname_np(pthread_self(), "ada-bound");
 	pthread_mutex_lock(&bound->lock);
-	while (!bound->quit || bound->given) {
-		bool given = bound->given, due = given || ada_clock_boottime_ns() >= due_ns;
+	while (!bound->quit || bound->done != bound->sent) {
+		bool any = bound->done != bound->sent;
 
-		if (!due) {
+		if (ada_clock_boottime_ns() >= due_ns || (!any && bound->unmeasured)) {
+			pthread_mutex_unlock(&bound->lock);
+			due_ns = measure(bound) * MEASURE_COST;
+			due_ns = ada_clock_boottime_ns() + (due_ns > MEASURE_NS ? due_ns : MEASURE_NS);
+			pthread_mutex_lock(&bound->lock);
+			bound->unmeasured = false;
+			pthread_cond_signal(&bound->quiet);
+		} else if (any) {
+			do_next(bound);
+		} else {
 			wait_until(bound, due_ns);
-			continue;
 		}
-		pthread_mutex_unlock(&bound->lock);
-		for (size_t i = 0; given && i < bound->job_count; i++)
-			ada_bound_job_do(bound->options.fold, &bound->jobs[i]);
-		due_ns = measure(bound) * MEASURE_COST;
-		due_ns = ada_clock_boottime_ns() + (due_ns > MEASURE_NS ? due_ns : MEASURE_NS);
-		pthread_mutex_lock(&bound->lock);
-		if (given)
-			bound->given = false;
-		pthread_cond_signal(&bound->done);
 	}
 	pthread_mutex_unlock(&bound->lock);
 	return NULL;
@@ -130,7 +164,7 @@ int ada_bound_open(struct ada_bound **result, const struct ada_bound_options *op
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&bound->news, &monotonic);
-	pthread_cond_init(&bound->done, NULL);
+	pthread_cond_init(&bound->quiet, NULL);
 	pthread_condattr_destroy(&monotonic);
 	status = status ? status : -pthread_create(&bound->thread, NULL, bound_run, bound);
 	if (status)
@@ -150,7 +184,7 @@ void ada_bound_close(struct ada_bound *bound)
 	pthread_mutex_unlock(&bound->lock);
 	pthread_join(bound->thread, NULL);
 	pthread_cond_destroy(&bound->news);
-	pthread_cond_destroy(&bound->done);
+	pthread_cond_destroy(&bound->quiet);
 	pthread_mutex_destroy(&bound->lock);
 	ada_array_free(&bound->segments);
 	ada_array_free(&bound->kept);
@@ -160,7 +194,17 @@ void ada_bound_close(struct ada_bound *bound)
 	free(bound);
 }
 
-/* Those of a thread stay in order, for their ends never fall. Without memory the segment stays on the disk. */
+/* By end. Of a thread ends never fall, but may be alike. */
+static bool is_behind(const struct ada_bound_segment *one, const struct ada_bound_segment *other)
+{
+	if (one->end_ns != other->end_ns)
+		return one->end_ns > other->end_ns;
+	if (one->provider != other->provider)
+		return one->provider > other->provider;
+	return one->thread != other->thread ? one->thread > other->thread : one->segment > other->segment;
+}
+
+/* Without memory the segment stays on the disk. */
 static bool list_enter(segment_list *list, const struct ada_bound_segment *segment)
 {
 	size_t at;
@@ -168,7 +212,7 @@ static bool list_enter(segment_list *list, const struct ada_bound_segment *segme
 	if (ada_array_reserve(list, 1))
 		return false;
 	at = list->count++;
-	for (; at && list->items[at - 1].end_ns > segment->end_ns; at--)
+	for (; at && is_behind(&list->items[at - 1], segment); at--)
 		list->items[at] = list->items[at - 1];
 	list->items[at] = *segment;
 	return true;
@@ -239,7 +283,9 @@ static uint64_t bytes_now(const struct ada_bound *bound)
 {
 	uint64_t then = __atomic_load_n(&bound->written_then, __ATOMIC_RELAXED), now = __atomic_load_n(&bound->written, __ATOMIC_RELAXED);
 
-	return __atomic_load_n(&bound->bytes, __ATOMIC_RELAXED) + (now > then ? now - then : 0);
+	int64_t bytes = __atomic_load_n(&bound->bytes, __ATOMIC_RELAXED) + (int64_t)(now > then ? now - then : 0);
+
+	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
 void ada_bound_wrote(struct ada_bound *bound, uint64_t bytes)
@@ -261,11 +307,16 @@ static bool is_too_old(const struct ada_bound *bound, const struct ada_bound_seg
 	return bound->options.max_age_ns && segment->end_ns + bound->options.max_age_ns < now_ns;
 }
 
+static bool has_place(const struct ada_bound *bound)
+{
+	return bound->filled - bound->taken < JOBS;
+}
+
 const struct ada_bound_segment *ada_bound_next(const struct ada_bound *bound, uint64_t now_ns)
 {
 	const struct ada_bound_segment *first = bound && bound->segments.count ? bound->segments.items : NULL;
 
-	if (!first || bound->busy || bound->job_count == JOBS || now_ns < bound->retry_ns)
+	if (!first || !has_place(bound) || now_ns < bound->retry_ns)
 		return NULL;
 	return is_too_much(bound, bound->leaving) || is_too_old(bound, first, now_ns) ? first : NULL;
 }
@@ -280,7 +331,7 @@ static bool is_next(const struct ada_bound_segment *segment, const struct ada_bo
 static struct ada_bound_job *job_begin(struct ada_bound *bound, enum ada_bound_what what, const struct ada_bound_segment *segment,
 				       const char *directory)
 {
-	struct ada_bound_job *job = &bound->jobs[bound->job_count++];
+	struct ada_bound_job *job = job_at(bound, bound->filled++);
 
 	*job = (struct ada_bound_job){ .what = what, .segments = { *segment }, .count = 1, .border = segment->segment };
 	memcpy(job->directory, directory, strlen(directory) + 1);
@@ -300,6 +351,7 @@ struct ada_bound_job *ada_bound_go(struct ada_bound *bound, const char *director
 		job->segments[count] = segments[count];
 		job->border++;
 		job->last = segments[count].last;
+		job->leaves += segments[count].bytes;
 		bound->leaving += segments[count].bytes;
 		bound->listed -= segments[count].bytes;
 	}
@@ -314,7 +366,7 @@ const struct ada_bound_segment *ada_bound_kept_over(const struct ada_bound *boun
 	uint64_t limit = bound->options.disk_limit;
 	bool over = limit && (bound->kept_bytes > limit / KEPT_PARTS || (!bound->segments.count && is_too_much(bound, bound->leaving)));
 
-	return over && bound->kept.count && !bound->busy && bound->job_count < JOBS ? &bound->kept.items[0] : NULL;
+	return over && bound->kept.count && has_place(bound) ? &bound->kept.items[0] : NULL;
 }
 
 void ada_bound_detail_wrote(struct ada_bound *bound, const struct ada_bound_segment *segment)
@@ -346,7 +398,7 @@ const struct ada_bound_segment *ada_bound_detail_over(const struct ada_bound *bo
 	uint64_t limit = bound->options.detail_limit;
 	bool over = limit && bound->details_bytes + open > limit - limit / SPARE;
 
-	return over && bound->details.count && !bound->busy && bound->job_count < JOBS ? &bound->details.items[0] : NULL;
+	return over && bound->details.count && has_place(bound) ? &bound->details.items[0] : NULL;
 }
 
 bool ada_bound_drop(struct ada_bound *bound, enum ada_bound_what what, const struct ada_bound_segment *segment, const char *directory,
@@ -354,22 +406,27 @@ bool ada_bound_drop(struct ada_bound *bound, enum ada_bound_what what, const str
 {
 	const struct ada_bound_segment gone = *segment; /* which may be of the list */
 
-	if (bound->busy || bound->job_count == JOBS)
+	struct ada_bound_job *job;
+
+	if (!has_place(bound))
 		return false;
+	job = job_begin(bound, what, &gone, directory);
+	job->tid = tid;
 	if (what == ADA_BOUND_DROP && list_leave(&bound->kept, &gone, &bound->kept_bytes))
-		bound->leaving += gone.bytes;
+		job->leaves = gone.bytes;
+	bound->leaving += job->leaves;
 	list_leave(&bound->details, &gone, &bound->details_bytes);
-	job_begin(bound, what, &gone, directory)->tid = tid;
 	return true;
 }
 
 void ada_bound_send(struct ada_bound *bound)
 {
-	if (bound->busy || !bound->job_count)
+	if (bound->filled == bound->sent) /* which this thread alone changes */
 		return;
-	bound->busy = true;
 	pthread_mutex_lock(&bound->lock);
-	bound->given = true;
+	for (; bound->sent < bound->filled; bound->sent++)
+		for (size_t i = bound->taken + bound->lent; i < bound->done; i++)
+			fail_with(job_at(bound, bound->sent), job_at(bound, i));
 	pthread_cond_signal(&bound->news);
 	pthread_mutex_unlock(&bound->lock);
 }
@@ -403,30 +460,40 @@ static void note_gone(struct ada_bound *bound)
 
 	for (size_t i = 0; i < bound->segments.count; i++)
 		gone_ns = bound->segments.items[i].start_ns < gone_ns ? bound->segments.items[i].start_ns : gone_ns;
+	for (size_t i = bound->taken; i < bound->filled; i++) {
+		const struct ada_bound_job *job = job_at(bound, i);
+
+		for (uint32_t j = 0; j < job->count && job->what == ADA_BOUND_AGE; j++)
+			gone_ns = job->segments[j].start_ns < gone_ns ? job->segments[j].start_ns : gone_ns;
+	}
 	__atomic_store_n(&bound->gone_ns, gone_ns, __ATOMIC_RELAXED);
+}
+
+static void give_back(struct ada_bound *bound)
+{
+	ada_array_free(&job_at(bound, bound->taken)->records);
+	bound->taken++;
+	bound->lent = false;
+	note_gone(bound);
 }
 
 const struct ada_bound_job *ada_bound_done(struct ada_bound *bound)
 {
 	const struct ada_bound_job *job;
-	bool given;
+	bool is_done;
 
-	if (!bound || !bound->busy)
+	if (!bound)
 		return NULL;
+	if (bound->lent)
+		give_back(bound);
 	pthread_mutex_lock(&bound->lock);
-	given = bound->given;
+	is_done = bound->taken != bound->done;
 	pthread_mutex_unlock(&bound->lock);
-	if (given)
+	if (!is_done)
 		return NULL;
-	if (bound->taken == bound->job_count) {
-		for (size_t i = 0; i < bound->job_count; i++)
-			ada_array_free(&bound->jobs[i].records);
-		bound->busy = false;
-		bound->taken = bound->job_count = bound->leaving = 0;
-		note_gone(bound);
-		return NULL;
-	}
-	job = &bound->jobs[bound->taken++];
+	job = job_at(bound, bound->taken);
+	bound->lent = true;
+	bound->leaving -= job->leaves;
 	if (job->status)
 		come_again(bound, job);
 	else
@@ -439,8 +506,8 @@ void ada_bound_wait(struct ada_bound *bound)
 	if (!bound)
 		return;
 	pthread_mutex_lock(&bound->lock);
-	while (bound->given)
-		pthread_cond_wait(&bound->done, &bound->lock);
+	while (bound->done != bound->sent || bound->unmeasured)
+		pthread_cond_wait(&bound->quiet, &bound->lock);
 	pthread_mutex_unlock(&bound->lock);
 }
 
@@ -451,7 +518,7 @@ bool ada_bound_is_short(const struct ada_bound *bound)
 
 void ada_bound_looked(struct ada_bound *bound)
 {
-	bound->helpless = ada_bound_is_short(bound) && !bound->busy && !bound->segments.count && !bound->kept.count;
+	bound->helpless = ada_bound_is_short(bound) && bound->taken == bound->filled && !bound->segments.count && !bound->kept.count;
 }
 
 bool ada_bound_is_helpless(const struct ada_bound *bound)

@@ -6,6 +6,8 @@
  *   the oldest one has to go    --------------->   its sums into THREAD/totals, on the disk; then its files go, or stay as kept.N.atp
  *   lane and manifest say so    <---------------   done
  *
+ * Jobs go and come back one by one, in order, sixteen at most on their way. Of a thread's, those behind one that failed fail with it.
+ *
  * A segment that a window wants is kept: it is in totals as any other, and counts there alone, but its events and their detail can be read
  * still. Once what is kept is more than half of the limit, the oldest windows are given up, and what no other wants goes.
  *
@@ -66,10 +68,12 @@ struct ada_bound_job { /* segments on their way out, all of one thread, side by 
 	uint32_t count;
 	uint32_t border; /* the first that stays */
 	bool last;	 /* `border` is an empty one, to be made */
+	uint64_t leaves; /* bytes, about */
 	uint32_t tid;
 	char directory[PATH_MAX]; /* the thread's */
 	/* What came of it */
 	int status;
+	uint64_t freed; /* bytes */
 	struct ada_folded folded;
 	ADA_ARRAY(struct ada_bound_records) records;
 	struct ada_error error;
@@ -103,9 +107,9 @@ const struct ada_bound_segment *ada_bound_detail_over(const struct ada_bound *bo
 bool ada_bound_drop(struct ada_bound *bound, enum ada_bound_what what, const struct ada_bound_segment *segment, const char *directory,
 		    uint32_t tid);
 void ada_bound_send(struct ada_bound *bound);
-/* What has gone, one after the other; NULL: no more, or not yet. What failed will go later. */
+/* What has gone, one after the other, each until the next call; NULL: no more, or not yet. What failed will go later. */
 const struct ada_bound_job *ada_bound_done(struct ada_bound *bound);
-void ada_bound_wait(struct ada_bound *bound); /* until ada_bound_done has all */
+void ada_bound_wait(struct ada_bound *bound); /* until ada_bound_done has all, and the rest is measured */
 /* There is too much, even without what is closed: open segments have to be closed. */
 bool ada_bound_is_short(const struct ada_bound *bound);
 void ada_bound_looked(struct ada_bound *bound);		   /* all that could be closed for that is: */

@@ -8,6 +8,20 @@
 #include "base/file.h"
 #include "recorder/bound/bound.h"
 
+static uint64_t size_of(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) ? 0 : (uint64_t)status.st_blocks * 512;
+}
+
+static void remove_file(struct ada_bound_job *job, const char *path)
+{
+	uint64_t bytes = size_of(path);
+
+	job->freed += unlink(path) ? 0 : bytes;
+}
+
 /* A thread has a segment always: one without events, where all of its have gone. */
 static int make_empty(const struct ada_bound_job *job)
 {
@@ -51,14 +65,7 @@ static void remove_detail(struct ada_bound_job *job, uint32_t segment)
 		atf_detail_close(file);
 	}
 	if (job->what != ADA_BOUND_DETAIL || !empty_detail(job, path))
-		unlink(path);
-}
-
-static uint64_t size_of(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) ? 0 : (uint64_t)status.st_blocks * 512;
+		remove_file(job, path);
 }
 
 /* Its detail stays where it is. False: it can't be kept. */
@@ -84,7 +91,7 @@ static void remove_segment(struct ada_bound_job *job, uint32_t i)
 	job->keeps[i] = false;
 	remove_detail(job, job->segments[i].segment);
 	if (!atf_index_find(path, sizeof path, job->directory, job->segments[i].segment))
-		unlink(path);
+		remove_file(job, path);
 }
 
 void ada_bound_job_do(ada_fold *fold, struct ada_bound_job *job)
@@ -94,7 +101,7 @@ void ada_bound_job_do(ada_fold *fold, struct ada_bound_job *job)
 	if (job->what != ADA_BOUND_AGE) {
 		remove_detail(job, job->segments[0].segment);
 		if (job->what == ADA_BOUND_DROP && !atf_kept_path(path, sizeof path, job->directory, job->segments[0].segment))
-			unlink(path);
+			remove_file(job, path);
 		return;
 	}
 	job->status = job->last ? make_empty(job) : 0;

@@ -314,7 +314,8 @@ void ada_lane_aged(struct ada_lane *lane, const struct ada_lane_options *options
 {
 	size_t gone = 0;
 
-	lane->first_segment = lane->leaving = border;
+	lane->first_segment = border;
+	lane->leaving = lane->leaving > border ? lane->leaving : border; /* more may be on their way */
 	lane->aged = aged;
 	if (empty && lane->segments.count == border && !ada_array_push(&lane->segments, 0)) {
 		lane->packed_segments++;
