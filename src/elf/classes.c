@@ -63,8 +63,7 @@ static bool target_of(const struct ada_elf *elf, const Elf64_Rela *rela, struct 
 	return true;
 }
 
-/* Where a word of the file's data leads. False: to nothing that the file tells. */
-static bool word_target(const struct ada_elf *elf, uint64_t word, struct ada_elf_target *target)
+bool ada_elf_pointer(const struct ada_elf *elf, uint64_t word, struct ada_elf_target *target)
 {
 	uint64_t rest;
 	const uint8_t *table = elf->dynamic.rela ? ada_elf_rest(elf, elf->dynamic.rela, &rest) : NULL, *at;
@@ -91,7 +90,7 @@ static bool is_of_kind(const struct ada_elf *elf, uint64_t type_info, const char
 {
 	struct ada_elf_target target;
 
-	if (!word_target(elf, type_info, &target))
+	if (!ada_elf_pointer(elf, type_info, &target))
 		return false;
 	return !strcmp(target.symbol, table) || (target.address && !strcmp(name_at(elf, target.address - PLACE), table));
 }
@@ -101,14 +100,14 @@ bool ada_elf_first_base(const struct ada_elf *elf, uint64_t type_info, struct ad
 	const uint8_t *count, *flags;
 
 	if (is_of_kind(elf, type_info, "_ZTVN10__cxxabiv120__si_class_type_infoE"))
-		return word_target(elf, type_info + 16, base);
+		return ada_elf_pointer(elf, type_info + 16, base);
 	count = ada_elf_at(elf, type_info + 20, sizeof(uint32_t));
 	if (!count || ada_read32(count) > BASES_MAX || !is_of_kind(elf, type_info, "_ZTVN10__cxxabiv121__vmi_class_type_infoE"))
 		return false;
 	for (uint64_t i = 0; i < ada_read32(count); i++) {
 		flags = ada_elf_at(elf, type_info + 32 + i * 16, sizeof(uint64_t));
 		if (flags && !(ada_read64(flags) & 1) && !(ada_read64(flags) >> 8))
-			return word_target(elf, type_info + 24 + i * 16, base);
+			return ada_elf_pointer(elf, type_info + 24 + i * 16, base);
 	}
 	return false;
 }
@@ -121,7 +120,7 @@ const char *ada_elf_class_name(const struct ada_elf *elf, const struct ada_elf_t
 
 	if (!strncmp(type_info->symbol, "_ZTI", 4))
 		return type_info->symbol + 4;
-	if (!type_info->address || !word_target(elf, type_info->address + 8, &name) || !name.address)
+	if (!type_info->address || !ada_elf_pointer(elf, type_info->address + 8, &name) || !name.address)
 		return NULL;
 	text = ada_elf_rest(elf, name.address, &rest);
 	if (!text || !memchr(text, 0, rest))
@@ -143,7 +142,7 @@ const char *ada_elf_virtual(const struct ada_elf *elf, const char *class_name, u
 
 		for (uint64_t j = 1; section && symbol_at(section, j, &symbol); j++)
 			if (symbol.st_shndx != SHN_UNDEF && !strcmp(symbol_name(elf, section, &symbol), wanted) &&
-			    word_target(elf, symbol.st_value + PLACE + number * sizeof(uint64_t), &target) && *target.symbol)
+			    ada_elf_pointer(elf, symbol.st_value + PLACE + number * sizeof(uint64_t), &target) && *target.symbol)
 				return target.symbol;
 	}
 	return NULL;

@@ -8,6 +8,9 @@ struct ada_elf_target {	    /* of a pointer in the file's data */
 	uint64_t address;   /* in the file; 0: elsewhere */
 };
 
+/* Where a word of the file's data leads. False: to nothing that the file tells. */
+bool ada_elf_pointer(const struct ada_elf *elf, uint64_t word, struct ada_elf_target *target);
+
 /* From the std::type_info at an address to that of the base class that an object of the class begins with. False: it has none, or nobody
  * knows. */
 bool ada_elf_first_base(const struct ada_elf *elf, uint64_t type_info, struct ada_elf_target *base);

@@ -46,6 +46,17 @@ bool ada_capture_put(struct ada_capture_set *set, const struct ada_capture *capt
 	return false;
 }
 
+void ada_capture_join(struct ada_capture_set *set, const struct ada_capture_set *more, uint32_t but)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof set->items / sizeof *set->items && set->items[i].argument; i++, count++)
+		but |= 1u << set->items[i].argument;
+	for (size_t i = 0; i < sizeof more->items / sizeof *more->items && more->items[i].argument; i++)
+		if (!(but >> more->items[i].argument & 1) && count < sizeof set->items / sizeof *set->items)
+			set->items[count++] = more->items[i];
+}
+
 bool ada_capture_has_errno(const struct ada_capture_set *set)
 {
 	bool has = false;
@@ -82,6 +93,14 @@ struct ada_capture_set ada_capture_auto(const char *name)
 	if (found && !is_one_of(name, without_errno))
 		ada_capture_put(&set, &error);
 	return set;
+}
+
+struct ada_capture_set ada_capture_auto_rust(const char *mangled)
+{
+	/* Of a panic's payload, a String or a &str: its words, and the String's text. */
+	static const struct ada_capture_set payload = { { { 1, ADA_CAPTURE_BYTES, 24 }, WORD_STRING(1, 8) } };
+
+	return strstr(mangled, "9panicking14payload_as_str") ? payload : (struct ada_capture_set){ 0 };
 }
 
 static const struct failing {

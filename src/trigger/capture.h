@@ -21,6 +21,10 @@ int ada_redact_add(struct ada_capture_list *list, const char *text, struct ada_e
 void ada_capture_list_free(struct ada_capture_list *list);
 /* What `auto` means for a function of libc's or libstdc++'s of that name, versions left out; argument 0: nothing. */
 struct ada_capture_set ada_capture_auto(const char *name);
+/* The same for a function of Rust's library, which is in the program itself, by its mangled name. */
+struct ada_capture_set ada_capture_auto_rust(const char *mangled);
+/* Adds those of `more` whose arguments the set doesn't have, and whose bit `but` doesn't have. */
+void ada_capture_join(struct ada_capture_set *set, const struct ada_capture_set *more, uint32_t but);
 /* Adds errno, where libc's function of that name sets it, and there is room. */
 void ada_capture_put_errno(struct ada_capture_set *set, const char *name);
 /* Whether returns have something to capture. */

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/interrupt.h"
 #include "query/cause/internal.h"
+#include "query/rust/rust.h"
 #include "query/session/sched.h"
 #include "query/session/windows.h"
 
@@ -213,6 +214,8 @@ int ada_cause_of_mark(struct ada_cause_reader *reader, const struct ada_process 
 	if (ada_mark_span(process, mark, &span))
 		return ada_mark_event(process, mark, &thread, &position) ? ada_cause_since(reader, thread, position, span.begin_ns, cause) :
 									   0;
+	if (ada_rust_panic_of_mark(process, mark, &thread, &position))
+		return 0; /* what a panic does takes long where it writes a backtrace, which is no cause of anything */
 	/* What a rule says of an event names its function. */
 	if (ada_mark_event(process, mark, &thread, &position) && json_object_is_type(ada_json_get(mark, "functionId"), json_type_int))
 		return ada_cause_find(reader, thread, position, cause);

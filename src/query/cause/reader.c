@@ -5,6 +5,7 @@
 #include <threads.h>
 #include "atf/sched/sched_list.h"
 #include "query/cause/internal.h"
+#include "query/rust/rust.h"
 #include "query/session/windows.h"
 
 struct ada_cause_reader *ada_cause_reader_open(const struct ada_session *session)
@@ -189,29 +190,6 @@ bool ada_futex_is_condition(const struct ada_process *process, const struct ada_
 	return false;
 }
 
-#define RUST_HASH 20 /* "17h", 16 digits and "E" end an older mangled name */
-
-/* Rust links its library into the program: functions of it are no program's own, by their names. */
-static bool is_of_rust(struct ada_module *module, uint64_t function_id)
-{
-	static const char *const crates[] = { "std::", "core::", "alloc::" };
-	char buffer[ADA_NAME_BUFFER];
-	const char *name = ada_module_function(module, function_id, buffer), *mangled;
-	size_t length;
-
-	if (!module || ADA_FUNCTION_SYMBOL(function_id) >= module->symbol_count)
-		return false;
-	mangled = module->symbols[ADA_FUNCTION_SYMBOL(function_id)].mangled;
-	length = strlen(mangled);
-	if (strncmp(mangled, "_R", 2) && (length < RUST_HASH || strncmp(mangled + length - RUST_HASH, "17h", 3)))
-		return false;
-	name += strspn(name, "<&");
-	for (size_t i = 0; i < sizeof crates / sizeof *crates; i++)
-		if (!strncmp(name, crates[i], strlen(crates[i])))
-			return true;
-	return false;
-}
-
 uint64_t ada_cause_own_function(struct ada_cause_reader *reader, const struct ada_process *process, const struct ada_stack *path)
 {
 	uint64_t of_rust = ADA_NO_FUNCTION; /* where there is no other */
@@ -221,7 +199,7 @@ uint64_t ada_cause_own_function(struct ada_cause_reader *reader, const struct ad
 
 		if (!ada_process_traces(process, id) || ada_cause_does(reader, process, id) != ADA_DOES_NOTHING)
 			continue;
-		if (!is_of_rust(ada_process_module(process, id), id))
+		if (!ada_rust_is_library(ada_process_module(process, id), id))
 			return id;
 		of_rust = of_rust == ADA_NO_FUNCTION ? id : of_rust;
 	}

@@ -13,6 +13,7 @@ static const char *const names[] = {
 	[ADA_CRASH_NULL] = "null",	    [ADA_CRASH_OVERFLOW] = "overflow",	 [ADA_CRASH_EXCEPTION] = "exception",
 	[ADA_CRASH_NOEXCEPT] = "noexcept",  [ADA_CRASH_ASSERTION] = "assertion", [ADA_CRASH_DIVISION] = "division",
 	[ADA_CRASH_CONSTANT] = "read-only", [ADA_CRASH_JUMP] = "jump",		 [ADA_CRASH_SMASHED] = "smashed-stack",
+	[ADA_CRASH_PANIC] = "panic",
 };
 
 const char *ada_crash_kind_name(enum ada_crash_kind kind)
@@ -70,10 +71,10 @@ static void find_thread(struct ada_crash_cause *cause)
 
 static int find_mistake(struct ada_crash_cause *cause)
 {
-	static int (*const all[])(struct ada_crash_cause *) = { ada_crash_overflowed,  ada_crash_thrown,  ada_crash_stopped,
-								ada_crash_freed_twice, ada_crash_freed,	  ada_crash_null,
-								ada_crash_jumped,      ada_crash_smashed, ada_crash_constant,
-								ada_crash_divided };
+	static int (*const all[])(struct ada_crash_cause *) = { ada_crash_overflowed, ada_crash_thrown,	     ada_crash_panicked,
+								ada_crash_stopped,    ada_crash_freed_twice, ada_crash_freed,
+								ada_crash_null,	      ada_crash_jumped,	     ada_crash_smashed,
+								ada_crash_constant,   ada_crash_divided };
 	int result = 0;
 
 	for (size_t i = 0; i < sizeof all / sizeof *all && !result && cause->kind == ADA_CRASH_UNKNOWN; i++)

@@ -17,6 +17,7 @@ enum ada_crash_kind {
 	ADA_CRASH_EXCEPTION, /* nobody caught it */
 	ADA_CRASH_NOEXCEPT,  /* it couldn't leave a noexcept function */
 	ADA_CRASH_ASSERTION,
+	ADA_CRASH_PANIC,    /* Rust's */
 	ADA_CRASH_DIVISION, /* an integer, by zero */
 	ADA_CRASH_CONSTANT, /* it wrote to what can't be changed */
 	ADA_CRASH_JUMP,	    /* a call through a pointer that leads to no code */
@@ -40,15 +41,15 @@ struct ada_crash_cause {
 	bool is_called;	 /* NULL: the pointer was called */
 	char *argument;	 /* FREED, TWICE, NULL: the frame's argument that has it; NULL: none; FREED: the address was unmapped */
 	char *type;	 /* EXCEPTION: its type's name; NULL: not known */
-	char *text; /* EXCEPTION: what it says; ASSERTION: the assertion; CONSTANT: the data's symbol, or text in quotation marks; NULL: not known */
-	char *base;   /* EXCEPTION: the class of the standard library that it is derived from, and `text` is of; NULL: none, or not known */
-	bool is_what; /* EXCEPTION: `text` is what() */
+	char *text; /* EXCEPTION: what it says; ASSERTION: the assertion; PANIC: its message; CONSTANT: the data's symbol, or text in quotation marks; NULL: not known */
+	char *base; /* EXCEPTION: the class of the standard library that it is derived from, and `text` is of; NULL: none, or not known */
+	bool is_what;			 /* EXCEPTION: `text` is what() */
 	bool is_rethrown;		 /* EXCEPTION: `frame` is who threw it once more */
 	bool is_made;			 /* EXCEPTION: the culprit made it without throwing it */
 	char *nested_type, *nested_text; /* EXCEPTION: what is nested in it, and its what(); NULL: nothing, or not known */
-	char *file;			 /* ASSERTION; CONSTANT: the module's */
-	uint64_t line;
-	uint64_t depth, bytes; /* OVERFLOW: how many calls of the function, and how much stack they took: 0: not known */
+	char *file;			 /* ASSERTION, PANIC; CONSTANT: the module's */
+	uint64_t line, column;		 /* column: of a PANIC */
+	uint64_t depth, bytes;		 /* OVERFLOW: how many calls of the function, and how much stack they took: 0: not known */
 
 	/* FREED, TWICE: who freed it; NOEXCEPT, EXCEPTION that was rethrown: who threw; NULL: who returned it. */
 	const struct ada_thread *culprit;

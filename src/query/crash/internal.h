@@ -14,6 +14,7 @@ int ada_crash_jumped(struct ada_crash_cause *cause);	  /* jumped.c */
 int ada_crash_smashed(struct ada_crash_cause *cause);	  /* jumped.c */
 int ada_crash_overflowed(struct ada_crash_cause *cause);  /* overflow.c: finds the thread, too, where nothing names it */
 int ada_crash_thrown(struct ada_crash_cause *cause);	  /* thrown.c: exceptions and assertions */
+int ada_crash_panicked(struct ada_crash_cause *cause);	  /* thrown.c: Rust's panics */
 int ada_crash_stopped(struct ada_crash_cause *cause);	  /* stopped.c: exceptions that a noexcept function stopped */
 
 /* Whether the function throws, and nothing else; and what it threw there (or asserted). */

@@ -1,4 +1,4 @@
-/* Exceptions that nobody caught, and failed assertions: what __cxa_throw and __assert_fail were called with. */
+/* Exceptions that nobody caught, failed assertions, and panics: what __cxa_throw, __assert_fail and Rust's library were called with. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 #include "elf/classes.h"
 #include "elf/demangle.h"
 #include "query/crash/internal.h"
+#include "query/rust/rust.h"
 #include "query/session/source.h"
 #include "query/session/windows.h"
 
@@ -153,6 +154,29 @@ int ada_crash_thrown(struct ada_crash_cause *cause)
 		cause->frame = i ? i - 1 : 0;
 		while (cause->frame && ada_crash_library_throws(ada_crash_symbol(cause->process, frames[cause->frame].function_id)))
 			cause->frame--;
+		return result;
+	}
+	return 0;
+}
+
+int ada_crash_panicked(struct ada_crash_cause *cause)
+{
+	for (size_t i = cause->path.frames.count; cause->signal == SIGABRT && i-- > 0;) {
+		const struct ada_frame *frames = cause->path.frames.items;
+		struct ada_panic panic;
+		size_t who;
+		int result;
+
+		if (!ada_rust_panics(cause->process, frames[i].function_id))
+			continue;
+		result = ada_panic_read(cause->thread, frames[i].position, &panic);
+		who = ada_rust_panicked(cause->process, &cause->path, i);
+		cause->kind = ADA_CRASH_PANIC;
+		cause->frame = who ? who - 1 : i;
+		cause->line = panic.line;
+		cause->column = panic.column;
+		cause->file = panic.file;
+		cause->text = panic.text;
 		return result;
 	}
 	return 0;

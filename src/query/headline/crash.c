@@ -184,6 +184,15 @@ static void put_assertion(struct ada_story *story, FILE *stream, const struct ad
 		fprintf(stream, " (%s:%" PRIu64 ")", ada_words_file(cause->file), cause->line);
 }
 
+static void put_panicked(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
+{
+	char name[ADA_WORDS_NAME], text[ADA_WORDS];
+
+	fputs(blamed(story, cause, name), stream);
+	ada_headline_put_panic(stream, cause->thread->number, cause->file, cause->line, cause->column, cause->text);
+	fprintf(stream, "; %s ended the process", ada_words_signal(cause->signal, text));
+}
+
 static void cite_record(struct ada_story *story, const struct ada_crash_cause *cause)
 {
 	ada_narrate_cite_file(story, cause->process, "manifest.json", cause->recorded ? "crash" : "exit");
@@ -203,6 +212,7 @@ void ada_narrate_crash_cause(struct ada_story *story, const struct ada_crash_cau
 	case ADA_CRASH_NOEXCEPT:
 	case ADA_CRASH_EXCEPTION: put_exception(story, telling.stream, cause); break;
 	case ADA_CRASH_ASSERTION: put_assertion(story, telling.stream, cause); break;
+	case ADA_CRASH_PANIC: put_panicked(story, telling.stream, cause); break;
 	case ADA_CRASH_SMASHED:
 	case ADA_CRASH_JUMP:
 	case ADA_CRASH_CONSTANT: put_strayed(story, telling.stream, cause); break;

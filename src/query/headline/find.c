@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
-#include "query/headline/headline.h"
+#include "query/headline/internal.h"
 
 #define MARKS_ASKED 16	/* of a window: the slowest ones, and as many whose rules are about no time: the first ones */
 #define SLOW_NS 1000000 /* a call that a rule marked for another reason than its duration has a cause from here on */
@@ -142,11 +142,14 @@ void ada_headline_find(struct ada_story *story, struct ada_cause_reader *reader,
 	if (candidates)
 		count_marked(window->process, candidates, count, headline);
 	free(candidates);
+	if (!headline->found && !story->result)
+		ada_headline_panic_find(story, headline);
 }
 
 void ada_headline_free(struct ada_headline *headline)
 {
 	ada_cause_free(&headline->cause);
 	ada_crash_free(&headline->crash);
+	ada_panic_free(&headline->panic.what);
 	headline->found = false;
 }

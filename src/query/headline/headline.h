@@ -3,24 +3,33 @@
 #define ADA_QUERY_HEADLINE_H
 #include "query/cause/cause.h"
 #include "query/crash/crash.h"
+#include "query/rust/rust.h"
 #include "query/session/windows.h"
 #include "query/tell/tell.h"
+
+struct ada_headline_panic {		 /* the first one that marked the window */
+	const struct ada_thread *thread; /* NULL: none did */
+	uint64_t position, function_id;	 /* of its mark; who panicked */
+	uint64_t count;
+	struct ada_panic what;
+};
 
 struct ada_headline {		/* of a window */
 	struct ada_cause cause; /* of its slowest marked call, or of its hang */
 	bool found;
-	uint64_t window;		/* number in the session; ADA_NO_WINDOW: of a process that hangs, and that nobody marked */
-	uint64_t took_ns, key;		/* key: the same for causes that are alike; 0: none */
-	uint64_t calls;			/* of those asked for their cause, how many are alike */
-	const json_object *mark;	/* of the slowest, if its rule is about a time */
-	uint64_t marked, asked;		/* marks of the same functions; how many of them were asked, the slowest ones */
-	bool more_marked;		/* the window has more marks than the recording keeps */
-	uint64_t more;			/* further windows that are alike, */
-	uint64_t more_first, more_last; /* the numbers of the first and the last of them */
-	bool told;			/* a window before is alike */
-	bool has_section;		/* it has been told */
-	struct ada_crash_cause crash;	/* of a window that holds one; else its process is NULL */
-	bool is_span;			/* of a rule from one call to another: the cause is of the time in between */
+	uint64_t window;		 /* number in the session; ADA_NO_WINDOW: of a process that hangs, and that nobody marked */
+	uint64_t took_ns, key;		 /* key: the same for causes that are alike; 0: none */
+	uint64_t calls;			 /* of those asked for their cause, how many are alike */
+	const json_object *mark;	 /* of the slowest, if its rule is about a time */
+	uint64_t marked, asked;		 /* marks of the same functions; how many of them were asked, the slowest ones */
+	bool more_marked;		 /* the window has more marks than the recording keeps */
+	uint64_t more;			 /* further windows that are alike, */
+	uint64_t more_first, more_last;	 /* the numbers of the first and the last of them */
+	bool told;			 /* a window before is alike */
+	bool has_section;		 /* it has been told */
+	struct ada_crash_cause crash;	 /* of a window that holds one; else its process is NULL */
+	struct ada_headline_panic panic; /* where no cause is found */
+	bool is_span;			 /* of a rule from one call to another: the cause is of the time in between */
 	struct ada_mark_span span;
 };
 /* Finds it; the caller frees it. Without a cause the headline tells the mark. */

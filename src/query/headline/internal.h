@@ -17,4 +17,11 @@ void ada_headline_put_lock(struct ada_story *story, FILE *stream, const struct a
 void ada_headline_put_deadlock(struct ada_story *story, FILE *stream, const struct ada_cause *cause);
 void ada_headline_put_condition(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open);
 void ada_headline_put_preempted(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open, bool several);
+
+/* " panicked on thread 1 at story.rs:7:5: no such thing" */
+void ada_headline_put_panic(FILE *stream, uint32_t thread, const char *file, uint64_t line, uint64_t column, const char *text);
+/* " 2 more windows are like it, ..." */
+void ada_headline_put_alike(FILE *stream, const struct ada_headline *headline);
+void ada_headline_panic_find(struct ada_story *story, struct ada_headline *headline); /* panic.c */
+void ada_headline_panic_tell(struct ada_story *story, const struct ada_headline *headline);
 #endif

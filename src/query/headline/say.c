@@ -133,6 +133,10 @@ static void tell_unfound(struct ada_story *story, const struct ada_headline *hea
 		ada_narrate_crash_cause(story, &headline->crash, true);
 		return;
 	}
+	if (headline->panic.thread) {
+		ada_headline_panic_tell(story, headline);
+		return;
+	}
 	ada_words_time(story, ada_json_u64(window->entry, "markedNs", window->start_ns), time);
 	if (reason)
 		ada_narrate_say(story, "headline", "%s marked this window, at %s; nothing around it is left: %s.", *kind ? kind : "Nothing",
@@ -143,7 +147,7 @@ static void tell_unfound(struct ada_story *story, const struct ada_headline *hea
 	ada_narrate_cite_file(story, window->process, "manifest.json", "detail_lane.windows[%u].marks", window->id);
 }
 
-static void put_alike(FILE *stream, const struct ada_headline *headline)
+void ada_headline_put_alike(FILE *stream, const struct ada_headline *headline)
 {
 	if (headline->more == 1)
 		fprintf(stream, " 1 more window is like it, window %" PRIu64 ".", headline->more_first);
@@ -177,7 +181,7 @@ void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *read
 	default: put_own(story, telling.stream, cause, link->wait_open); break;
 	}
 	fputs(".", telling.stream);
-	put_alike(telling.stream, headline);
+	ada_headline_put_alike(telling.stream, headline);
 	ada_telling_say(story, "headline", &telling);
 	if (headline->is_span && headline->span.position != UINT64_MAX)
 		ada_narrate_cite(story, headline->span.thread, headline->span.position, headline->span.position);

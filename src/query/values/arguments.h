@@ -47,6 +47,14 @@ void ada_argument_json(struct ada_output *output, const struct ada_argument *arg
 /* An array of them: parameters of a CALL, the result of a RETURN. */
 void ada_arguments_json(struct ada_output *output, const struct ada_arguments *arguments);
 void ada_arguments_free(struct ada_arguments *arguments);
+struct ada_captured {
+	const struct ada_process *process;
+	const struct atf_detail *record;
+	bool is_return;
+};
+
+/* Bytes known to have been at `address`: of the captured stack, or constants of a module. NULL: none. */
+const uint8_t *ada_captured_at(const struct ada_captured *captured, uint64_t address, uint64_t *bytes);
 /* Whether that register, x[number], was dropped (--redact). */
 #define ADA_REDACTED "(redacted)"
 bool ada_captured_redacted(const struct atf_detail *record, int number);

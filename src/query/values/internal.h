@@ -6,14 +6,6 @@
 
 #define ADA_VALUE_BYTES 128 /* the most of a value that is decoded */
 
-struct ada_captured {
-	const struct ada_process *process;
-	const struct atf_detail *record;
-	bool is_return;
-};
-
-/* Bytes known to have been at `address`: of the captured stack, or constants of a module. NULL: none. */
-const uint8_t *ada_captured_at(const struct ada_captured *captured, uint64_t address, uint64_t *bytes);
 /* The value's bytes, as far as they were captured. False: they were not; *address is where they lay, 0: not known. */
 bool ada_captured_value(const struct ada_captured *captured, const struct ada_debug_where *where, uint32_t bytes,
 			uint8_t value[ADA_VALUE_BYTES], uint64_t *address);

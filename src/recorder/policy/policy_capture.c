@@ -90,15 +90,6 @@ static uint32_t redacted_of(const struct ada_policy *policy, const struct ada_na
 	return arguments;
 }
 
-static void auto_add(const char *plain, uint32_t redacted, struct ada_capture_set *set)
-{
-	struct ada_capture_set known = ada_capture_auto(plain);
-
-	for (size_t i = 0; i < sizeof known.items / sizeof *known.items && known.items[i].argument; i++)
-		if (!(redacted >> known.items[i].argument & 1))
-			ada_capture_put(set, &known.items[i]);
-}
-
 /* What the options that name functions say of one. */
 static int asked_match(const struct ada_policy *policy, struct ada_policy_image *image, const char *name, uint32_t function,
 		       struct ada_capture_set *set, uint32_t *redacted)
@@ -122,12 +113,12 @@ int ada_policy_captures_match(struct ada_policy *policy, struct ada_policy_image
 {
 	const struct ada_plan *plan = image->plans.items[0];
 	const struct ada_plan_function *functions = ada_plan_functions(plan);
-	bool libc = is_library(image, "libc.so."), automatic = !policy->captures.off && (libc || is_library(image, "libstdc++.so."));
+	bool libc = is_library(image, "libc.so."), library = libc || is_library(image, "libstdc++.so.");
 
 	for (uint32_t i = 0; i < ada_plan_header(plan)->function_count; i++) {
 		const char *name = ada_plan_string(plan, functions[i].name);
 		struct ada_policy_captured captured = { .function = i };
-		struct ada_capture_set set = { 0 };
+		struct ada_capture_set set = { 0 }, by_itself;
 		uint32_t redacted;
 		char plain[64];
 
@@ -136,8 +127,10 @@ int ada_policy_captures_match(struct ada_policy *policy, struct ada_policy_image
 		snprintf(plain, sizeof plain, "%.*s", (int)strcspn(name, "@"), name);
 		if (libc && set.items[0].argument)
 			ada_capture_put_errno(&set, plain);
-		if (automatic)
-			auto_add(plain, redacted, &set);
+		if (!policy->captures.off) {
+			by_itself = library ? ada_capture_auto(plain) : ada_capture_auto_rust(name);
+			ada_capture_join(&set, &by_itself, redacted);
+		}
 		captured.set = set.items[0].argument ? set_number(policy, &set) : 0;
 		if (captured.set && ada_array_push(&image->captured, captured))
 			return -ENOMEM;
