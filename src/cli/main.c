@@ -69,6 +69,7 @@ static void print_help(FILE *stream)
 
 static int fail_unknown(const char *name)
 {
+	bool is_page = !strcmp(name, "triggers"); /* cited as ada-triggers(7) */
 	struct ada_nearest *nearest = ada_nearest_open(name);
 	char near[128] = "";
 
@@ -76,7 +77,9 @@ static int fail_unknown(const char *name)
 		ada_nearest_offer(nearest, commands[i].name);
 	ada_nearest_text(nearest, near, sizeof near);
 	ada_nearest_close(nearest);
-	if (near[0])
+	if (is_page)
+		fprintf(stderr, "ada: '%s' is no command: the rules' page is `man ada-triggers`\n", name);
+	else if (near[0])
 		fprintf(stderr, "ada: unknown command '%s': did you mean %s?\n", name, near);
 	else
 		fprintf(stderr, "ada: unknown command '%s': `ada --help` lists them\n", name);
@@ -150,7 +153,7 @@ int main(int argc, char **argv)
 		print_help(stdout);
 		return output_finish(0);
 	}
-	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+	if (!strcmp(name, "--version") || !strcmp(name, "-V") || !strcmp(name, "version")) {
 		puts("ada " ADA_VERSION);
 		return output_finish(0);
 	}

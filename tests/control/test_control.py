@@ -72,7 +72,7 @@ def test_ended_session(live, ada, command):
     assert session.end() == 3
     arguments = {"trigger add": ["crash"], "trigger remove": ["1"]}.get(command, [])
     text = session.control(command, *arguments, status=125)
-    assert text == f"ada {command.split()[0]}: session {session.session} has ended\n"
+    assert text == f"ada {command.split()[0]}: session {session.session} has ended: `ada info` says what it holds\n"
 
 
 def test_killed_recorder(live):
@@ -83,7 +83,7 @@ def test_killed_recorder(live):
     session.process.wait()
     assert "has ended" in session.control("status", status=125)
     assert session.ada("recover", session.session, timeout=30).status == 0      # by now, or by the keeper
-    assert not place.exists() and "has ended\n" in session.control("status", status=125)
+    assert not place.exists() and "has ended: `ada info`" in session.control("status", status=125)
 
 
 # --- live policy ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 """Who types the first thing that comes to mind is told the next."""
+import os
 import re
 import shutil
 
@@ -18,13 +19,40 @@ def test_trace_alone_shows_a_command(ada):
 
 
 @pytest.mark.parametrize("typed, told", [("./worsd", "did you mean words there?"), ("./missing", "`ls ./` lists what is there"), ("./wrods/there", "did you mean words there?"),
-                                         ("./none/at/all", "`ls ./` lists what is there"), ("none/", "`ls .` lists what is there"), (".", "give the path to it, or install it"),
+                                         ("./none/at/all", "`ls ./` lists what is there"), ("none/", "`ls .` lists what is there"), (".", "but a directory: `ls .` lists what is there"), ("ls -l", "words of their own, as in `ada trace ls -l`"),
                                          ("words", "did you mean ./words?"), ("nowhere-to-be-found", "give the path to it")])
 def test_a_missing_program_has_a_neighbour_perhaps(ada, tmp_path, typed, told):
     shutil.copy("/bin/true", tmp_path / "words")
     result = run([ada.path, "trace", typed], cwd=tmp_path)
     assert result.status == 127 and told in result.stderr.decode() and result.stderr.count(b"\n") == 1
     assert not (tmp_path / "ada_traces").exists()
+
+
+def test_a_session_is_found_by_its_name_alone(ada, tmp_path, copy):
+    """As the summary and `ls ada_traces` print it; what lies here under that name goes before it."""
+    shutil.copytree(copy("plain"), tmp_path / "ada_traces" / "session_1")
+    for words in (["report", "session_1"], ["report", "--diff=session_1", "session_1"], ["query", "session_1", "SELECT COUNT(*) FROM calls"],
+                  ["verify", "session_1"], ["info", "session_1"], ["anchor", "session_1", "film", "--host-time=+0s", "--media-time=1s"]):
+        assert run([ada.path, *words], cwd=tmp_path).status == 0, words
+    (tmp_path / "session_1").mkdir()
+    assert b"session_1 is no session" in run([ada.path, "report", "session_1"], cwd=tmp_path).stderr
+    assert b"session_2: no such session" in run([ada.path, "report", "session_2"], cwd=tmp_path).stderr
+
+
+def test_what_has_a_page_and_what_is_an_option(ada):
+    assert b"`man ada-triggers`" in ada("help", "triggers").stderr
+    assert ada("version").stdout == ada("--version").stdout != b""
+
+
+def test_a_session_of_somebody_else_says_whose_it_is(ada, copy):
+    path = copy("plain")
+    path.chmod(0)
+    if os.access(path, os.R_OK):        # root: as nobody
+        result = run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", ada.path, "report", path])
+    else:
+        result = run([ada.path, "report", path])
+    path.chmod(0o700)
+    assert result.status == 125 and re.search(rb"permission denied: only the user who recorded it, and root, may read it\n", result.stderr), result.stderr
 
 
 def test_no_session_names_the_command_that_makes_one(ada, tmp_path):

@@ -78,7 +78,7 @@ static int find_directory(struct ada_live *live, const char *given, struct ada_e
 
 static int say_ended(const struct ada_live *live, struct ada_error *error)
 {
-	return ada_error_set(error, ESRCH, "session %s has ended", live->session);
+	return ada_error_set(error, ESRCH, "session %s has ended: `ada info` says what it holds", live->session);
 }
 
 /* Reads by one descriptor: content and owner belong together. */
@@ -226,7 +226,8 @@ static int connect_to(const struct ada_live *live, unsigned int ms, int *result,
 	}
 	close(fd);
 	if (status == -ENOENT || status == -ECONNREFUSED)
-		return ada_error_set(error, ESRCH, "session %s has ended: its recorder is gone", live->session);
+		return ada_error_set(error, ESRCH, "session %s has ended: its recorder is gone; `ada info` says what it holds",
+				     live->session);
 	if (status == -EACCES || status == -EPERM)
 		return ada_error_set(error, -status,
 				     "session %s belongs to another user: only that user and root may speak to its recorder",

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/error.h"
+#include "base/file.h"
 #include "base/units.h"
 #include "cli/ground/bad_option.h"
 #include "cli/ground/live.h"
@@ -283,9 +285,10 @@ void ada_options_take(struct ada_options *options, const struct ada_usage *usage
 		argp.options = shown; /* of an empty list argp's help loses a byte */
 	ada_options_parse(&argp, argc, argv, 0, options);
 	if (!strcmp(usage->arguments, "[SESSION]")) {
-		options->session = ada_options_word(options);
+		options->session = ada_options_place(ada_options_word(options));
 		ada_options_end(options);
 	}
+	options->diff = ada_options_place(options->diff);
 	for (size_t i = 0; i < ROWS; i++)
 		if (!strcmp(table[i].commands, LONG) && takes(argv[0], &table[i]) && !options->no_pager && !options->format &&
 		    !options->narrative)
@@ -297,10 +300,23 @@ const char *ada_options_word(struct ada_options *options)
 	return *options->words ? *options->words++ : NULL;
 }
 
+const char *ada_options_place(const char *word)
+{
+	static char places[3][PATH_MAX]; /* of SESSION, of --diff's, and of a word that may be one */
+	static unsigned int count;
+	char *place = places[count % 3];
+
+	if (!word || !*word || strchr(word, '/') || !access(word, F_OK) || ada_path(place, ADA_SESSIONS "/%s", word) ||
+	    !ada_is_directory(place))
+		return word;
+	count++;
+	return place;
+}
+
 void ada_options_session(struct ada_options *options)
 {
-	if (*options->words && ada_is_directory(*options->words))
-		options->session = ada_options_word(options);
+	if (*options->words && ada_is_directory(ada_options_place(*options->words)))
+		options->session = ada_options_place(ada_options_word(options));
 }
 
 void ada_options_end(const struct ada_options *options)

@@ -8,7 +8,8 @@
 #include "base/output.h"
 #include "trigger/pattern.h"
 
-#define ADA_LATEST "ada_traces/latest" /* the session where the user names none */
+#define ADA_SESSIONS "ada_traces"
+#define ADA_LATEST ADA_SESSIONS "/latest" /* the session where the user names none */
 
 /* What a command was asked for. What it wasn't, and what it doesn't take, is as the command has set it before: 0 or NULL. */
 struct ada_options {
@@ -44,9 +45,11 @@ struct ada_usage {
 /* Takes the options of argv[0] and its arguments; ends the program for --help, and where one is bad. */
 void ada_options_take(struct ada_options *options, const struct ada_usage *usage, int argc, char **argv);
 const char *ada_options_word(struct ada_options *options); /* takes the first word; NULL: there is none */
-void ada_options_session(struct ada_options *options);	   /* takes it as SESSION, where it names a directory */
-void ada_options_end(const struct ada_options *options);   /* fails where one is left */
-void ada_options_free(struct ada_options *options);	   /* what was taken into lists */
+/* SESSION as a path: a name alone is that of a session below ada_traces/, where nothing here has it. The word itself in all other cases. */
+const char *ada_options_place(const char *word);
+void ada_options_session(struct ada_options *options);	 /* takes it as SESSION, where it names a directory */
+void ada_options_end(const struct ada_options *options); /* fails where one is left */
+void ada_options_free(struct ada_options *options);	 /* what was taken into lists */
 /* One line, "COMMAND: MESSAGE", and status 125. */
 void ada_options_fail(const char *command, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 

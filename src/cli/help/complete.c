@@ -10,7 +10,6 @@
 #include <unistd.h>
 #include "cli/ground/options.h"
 
-#define SESSIONS "ada_traces"
 #define FUNCTIONS_MOST "200"
 
 struct line {
@@ -216,13 +215,13 @@ static void print_functions(const struct line *line, const char *before, const c
 
 static void print_sessions(const char *before, const char *current)
 {
-	DIR *directory = opendir(SESSIONS);
+	DIR *directory = opendir(ADA_SESSIONS);
 	struct dirent *entry;
 
 	while (directory && (entry = readdir(directory))) {
-		char path[sizeof SESSIONS + sizeof entry->d_name];
+		char path[sizeof ADA_SESSIONS + sizeof entry->d_name];
 
-		snprintf(path, sizeof path, SESSIONS "/%s", entry->d_name);
+		snprintf(path, sizeof path, ADA_SESSIONS "/%s", entry->d_name);
 		if (begins(entry->d_name, "session_") || !strcmp(path, ADA_LATEST))
 			print_value(before, path, strlen(path), current);
 	}

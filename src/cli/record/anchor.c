@@ -112,7 +112,7 @@ int ada_cmd_anchor(int argc, char **argv)
 
 	ada_options_take(&options, &usage, argc, argv);
 	if (options.words[0] && options.words[1])
-		options.session = ada_options_word(&options);
+		options.session = ada_options_place(ada_options_word(&options));
 	wanted.clock = ada_options_word(&options);
 	ada_options_end(&options);
 	if (!wanted.clock || strchr(wanted.clock, '/')) /* a session alone */

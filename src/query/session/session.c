@@ -172,6 +172,13 @@ static int open_directory(struct ada_session *session, const char *given, struct
 	return result ? ada_error_system(error, -result, "%s", given) : 0;
 }
 
+static int cannot_read(const char *given, int code, struct ada_error *error)
+{
+	return code == EACCES ?
+		       ada_error_set(error, EACCES, "%s: permission denied: only the user who recorded it, and root, may read it", given) :
+		       ada_error_system(error, code, "%s", given);
+}
+
 int ada_session_open(struct ada_session **opened, const char *path, struct ada_error *error)
 {
 	const char *given = path ? path : LATEST;
@@ -188,11 +195,11 @@ int ada_session_open(struct ada_session **opened, const char *path, struct ada_e
 					    "no session in ./" LATEST ": name a session directory, or record one"
 					    " with `ada trace PROGRAM`");
 	if (stat(given, &status))
-		return ada_error_system(error, errno, "%s", given);
+		return cannot_read(given, errno, error);
 	if (!S_ISDIR(status.st_mode))
 		return ada_error_set(error, ENOTDIR, "%s is no session: it is a file, and a session is a directory", given);
 	if (access(given, R_OK | X_OK))
-		return ada_error_system(error, errno, "%s", given);
+		return cannot_read(given, errno, error);
 	session = calloc(1, sizeof *session);
 	if (!session)
 		return ada_error_system(error, ENOMEM, "%s", given);

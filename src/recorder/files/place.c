@@ -31,7 +31,7 @@ static int make_reserve(const struct ada_session *session, off_t least, struct a
 		code = posix_fallocate(fd, 0, bytes);
 	if (fd >= 0)
 		close(fd);
-	return code ? ada_error_system(error, code, "%s can't hold a session", session->output) : 0;
+	return code ? ada_error_system(error, code, "%s can't hold a session (--output=DIR: elsewhere)", session->output) : 0;
 }
 
 void ada_session_free_reserve(const struct ada_session *session)
@@ -109,7 +109,7 @@ static int add_directory(struct ada_session *session, struct ada_error *error)
 	if (session->fd == -EPERM)
 		return ada_error_set(error, EPERM, "%s: what is made in it becomes another user's", session->output);
 	if (session->fd < 0)
-		return ada_error_system(error, -session->fd, "%s: no session can be made in it", session->output);
+		return ada_error_system(error, -session->fd, "%s: no session can be made in it (--output=DIR: elsewhere)", session->output);
 	/* While we record nobody else rewrites session.json (src/recover, atf/session/anchor.h); no loss where it fails. */
 	flock(session->fd, LOCK_EX | LOCK_NB);
 	ada_directory_path(session->fd, session->root);

@@ -54,6 +54,14 @@ static int look_up(char *path, const char *name, int *exit_status, struct ada_er
 	*exit_status = denied ? ADA_EXIT_NOT_EXECUTABLE : ADA_EXIT_NOT_FOUND;
 	if (denied)
 		return ada_error_set(error, EACCES, "%s: found in PATH, but not executable", name);
+	if (strchr(name, ' '))
+		return ada_error_set(error, ENOENT,
+				     "%s: no such program in PATH: the program and its arguments are words of their own, as in "
+				     "`ada trace ls -l`",
+				     name);
+	if (!stat(name, &here) && S_ISDIR(here.st_mode))
+		return ada_error_set(error, ENOENT, "%s: no such program in PATH, but a directory: `ls %s` lists what is there", name,
+				     name);
 	if (!stat(name, &here) && S_ISREG(here.st_mode))
 		return ada_error_set(error, ENOENT, "%s: no such program in PATH: did you mean ./%s?", name, name);
 	return ada_error_set(error, ENOENT, "%s: no such program in PATH: give the path to it, or install it", name);
