@@ -129,6 +129,25 @@ def test_marks_from_everywhere_leave_no_hole(ada, program, tmp_path, options):
         assert process.windows
 
 
+def test_what_a_circular_index_has_overwritten_stands_where_it_was_marked(ada, program, tmp_path):
+    result = ada.trace(tmp_path, [program("gone")], "--trigger=symbol=mark_me", "--no-libcalls", "--index-mode=circular", "--index-buffer=1M",
+                       "--pre-roll-events=10", "--post-roll-events=10")
+    assert result.status == 0, result.stderr.decode()
+    check_recording(ada, tmp_path)
+    process, = processes(tmp_path)
+    check_process(process)
+    first, last = process.windows
+    assert first["eventCount"] == 0 and first["markedCount"] == last["markedCount"] == 1
+    assert first["startNs"] == first["endNs"] == first["markedNs"] == first["marks"][0]["tsNs"]
+    assert re.search("newer events had overwritten .* a larger --index-buffer keeps more, --index-mode=streaming all", first["shortReason"])
+    assert last["startNs"] <= last["markedNs"] <= last["endNs"] and last["eventCount"]
+    assert process.manifest["startNs"] <= first["endNs"] < min(event[0] for thread in process.threads for events, _ in thread.segments for event in events)
+    shown = ada.rows("windows", Session(tmp_path).path)
+    assert [row["eventCount"] for row in shown] == [0, last["eventCount"]]
+    verified = ada("verify", Session(tmp_path).path)
+    assert verified.status == 0, verified.stdout.decode()
+
+
 def test_killed_at_random_moments(ada, program, tmp_path, rounds):
     children = rounds(200, 60)
     result = ada.trace(tmp_path, [program("killed"), str(children), "11", "2"], "--trigger=symbol=begin", "--pre-roll-events=10",

@@ -336,17 +336,29 @@ static void add_requested(json_object *object, const struct ada_window *window)
 		ada_json_count(object, "requestedPostRollEvents", window->post_events);
 }
 
+/* Whether a circular index has overwritten the marked event and all that the mark asked for. Such a window stands where it was marked, not
+ * behind the hole: what is left begins there, and has nothing to do with the mark. */
+static bool is_overwritten(const struct ada_window *window)
+{
+	return window->shorts & ADA_SHORT_OVERWRITTEN && !window->event_count && window->end_ns == window->start_ns &&
+	       window->marks.count && window->marks.items[0].index_seq == UINT64_MAX && window->marked_ns < window->start_ns;
+}
+
 static json_object *window_of(const struct ada_provider *provider, const struct ada_window *window,
 			      const struct ada_detail_metrics *metrics)
 {
 	json_object *object = json_object_new_object(), *kinds = kinds_of(provider, window), *marks = json_object_new_array();
 	bool open = window->end_ns == ADA_WINDOW_OPEN, marked = window->marked_count;
 	const char *first = json_object_array_length(kinds) ? json_object_get_string(json_object_array_get_idx(kinds, 0)) : "";
+	uint64_t start_ns = is_overwritten(window) ? window->marked_ns : window->start_ns;
 	/* Until the window's end is known, its last mark counts. */
-	uint64_t end_ns = !open ? window->end_ns : window->last_marked_ns > window->start_ns ? window->last_marked_ns : window->start_ns;
+	uint64_t end_ns = is_overwritten(window)		    ? start_ns :
+			  !open					    ? window->end_ns :
+			  window->last_marked_ns > window->start_ns ? window->last_marked_ns :
+								      window->start_ns;
 
 	ada_json_count(object, "id", window->id);
-	ada_json_count(object, "startNs", window->start_ns);
+	ada_json_count(object, "startNs", start_ns);
 	ada_json_count(object, "endNs", end_ns);
 	json_object_object_add(object, "triggerKind", ada_json_text_of(first, strlen(first)));
 	json_object_object_add(object, "triggerKinds", kinds);
