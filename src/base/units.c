@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,29 +86,49 @@ int ada_parse_count(const char *text, uint64_t min, uint64_t max, uint64_t *coun
 	return 0;
 }
 
+/* "0.039215771", as `ada dump` prints times: seconds from the start. No ns are written so. */
+static int decimal_parse(const char *text, uint64_t *ns)
+{
+	static const struct unit seconds[] = { { "", 1000000000 }, { NULL, 0 } };
+
+	return strchr(text, '.') ? unit_parse(text, seconds, ns) : -EINVAL;
+}
+
+static int offset_parse(const char *text, uint64_t *ns)
+{
+	int status = decimal_parse(text, ns);
+
+	return status == -EINVAL ? unit_parse(text, durations, ns) : status;
+}
+
+static int say_no_time(const char *text, struct ada_error *error)
+{
+	uint64_t ns;
+
+	if (text[0] != '+' && !offset_parse(text, &ns))
+		return ada_error_set(error, EINVAL, "'%s' is no time: did you mean +%s, from the start?", text, text);
+	return ada_error_set(
+		error, EINVAL,
+		"'%s' is no time: write it like +1.5s (from the start), 2026-11-22T13:40:00.5Z (UTC), 13:40:00 (local time) or in ns",
+		text);
+}
+
 int ada_parse_time(const char *text, uint64_t start_ns, uint64_t *ns, struct ada_error *error)
 {
 	static const struct unit plain[] = { { "", 1 }, { "ns", 1 }, { NULL, 0 } };
-	uint64_t offset, sum;
+	bool from_start = text[0] == '+' || strchr(text, '.');
+	uint64_t number;
 	int status;
 
-	if (text[0] != '+') {
-		status = strchr(text, '.') ? -EINVAL : unit_parse(text, plain, ns);
-		if (status == -ERANGE)
-			return ada_error_set(error, ERANGE, "time '%s' is too large", text);
-		if (status)
-			return ada_error_set(
-				error, EINVAL,
-				"'%s' is no time: write it like +1.5s (from the start), 2026-11-22T13:40:00.5Z (UTC), 13:40:00 (local time) or in ns",
-				text);
-		return 0;
-	}
-	status = unit_parse_or_say(text + 1, durations, &offset, "time", "+1.5s (from the start) or in ns", error);
-	if (status)
-		return status;
-	if (__builtin_add_overflow(start_ns, offset, &sum))
+	if (text[0] == '+')
+		status = offset_parse(text + 1, &number);
+	else
+		status = from_start ? decimal_parse(text, &number) : unit_parse(text, plain, &number);
+	if (status == -EINVAL)
+		return say_no_time(text, error);
+	if (status || __builtin_add_overflow(from_start ? start_ns : 0, number, &number))
 		return ada_error_set(error, ERANGE, "time '%s' is too large", text);
-	*ns = sum;
+	*ns = number;
 	return 0;
 }
 

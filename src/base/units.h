@@ -9,7 +9,7 @@
 int ada_parse_duration(const char *text, uint64_t *ns, struct ada_error *error); /* 50ms 5s 1.5us 2m 1h 300ns */
 int ada_parse_size(const char *text, uint64_t *bytes, struct ada_error *error);	 /* 4096 64K 64M 1G, powers of 1024 */
 int ada_parse_count(const char *text, uint64_t min, uint64_t max, uint64_t *count, struct ada_error *error);
-/* "+1.5s" from start_ns, or plain ns. */
+/* "+1.5s" or "0.039215771", a second's decimals, from start_ns; or plain ns. */
 int ada_parse_time(const char *text, uint64_t start_ns, uint64_t *ns, struct ada_error *error);
 
 #define ADA_UNITS_TEXT 32

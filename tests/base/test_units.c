@@ -85,12 +85,22 @@ static void test_counts_have_bounds(void **state)
 
 static void test_times(void **state)
 {
+	struct ada_error error = {};
 	uint64_t ns = 0;
 
 	assert_int_equal(ada_parse_time("+1.5s", 1000, &ns, NULL), 0);
 	assert_int_equal(ns, 1500001000);
 	assert_int_equal(ada_parse_time("123456", 1000, &ns, NULL), 0);
 	assert_int_equal(ns, 123456);
+	assert_int_equal(ada_parse_time("0.039215771", 1000, &ns, NULL), 0); /* as dump prints it */
+	assert_int_equal(ns, 39216771);
+	assert_int_equal(ada_parse_time("+0.5", 1000, &ns, NULL), 0);
+	assert_int_equal(ns, 500001000);
+	assert_int_equal(ada_parse_time("99999999999.0", 1000, &ns, NULL), -ERANGE);
+	assert_int_equal(ada_parse_time("123456", 1000, &ns, NULL), 0);
+	assert_int_equal(ada_parse_time("1.5s", 1000, &ns, &error), -EINVAL); /* from which moment? */
+	assert_non_null(strstr(error.text, "did you mean +1.5s, from the start?"));
+	assert_int_equal(ada_parse_time("0.", 1000, &ns, NULL), -EINVAL);
 	assert_int_equal(ada_parse_time("1s", 1000, &ns, NULL), -EINVAL);
 	assert_int_equal(ada_parse_time("+", 1000, &ns, NULL), -EINVAL);
 	assert_int_equal(ada_parse_time("+1s", UINT64_MAX, &ns, NULL), -ERANGE);
