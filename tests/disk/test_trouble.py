@@ -246,3 +246,14 @@ def test_a_full_disk_that_gets_room(ada, steps, small_disk, pack):
     run.wait_for("written again")
     run.step()
     check_all_is_there(ada, run, run.end()[1])
+
+
+def test_many_files_that_cannot_be_written_are_told_in_a_few_lines(ada, small_disk):
+    """Of dozens of processes on a disk that is full; the program's end is its own, and the losses are counted."""
+    place = small_disk("1M")
+    result = subprocess.run([ada.path, "trace", f"--output={place}", "sh", "-c", "for i in $(seq 60); do /bin/true; done; exit 7"], stderr=subprocess.PIPE,
+                            text=True, timeout=120, check=False)
+    lines = [line for line in result.stderr.splitlines() if "/manifest.json: No space left on device" in line]
+    assert result.returncode == 7 and len(lines) == 3, result.stderr
+    assert result.stderr.count("ada: nor can other files: make room there, or record elsewhere (--output=DIR)\n") == 1
+    assert " CUT SHORT" in result.stderr and len(result.stderr.splitlines()) < 20

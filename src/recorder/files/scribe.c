@@ -3,11 +3,13 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/clock.h"
 #include "recorder/files/place.h"
 #include "recorder/host/say.h"
 
 #define THREADS 4
+#define TOLD_MOST 3 /* files of a session that can't be written: it may have hundreds */
 
 struct ada_scribe {
 	pthread_mutex_t lock;
@@ -15,9 +17,28 @@ struct ada_scribe {
 	struct ada_paper *head, *tail;
 	size_t left; /* papers that wait or are being written */
 	bool quit;
+	size_t told;
 	pthread_t threads[THREADS];
 	size_t count; /* number of threads; 0: the caller writes */
 };
+
+/* session.json is one, and always told. */
+static void tell_failure(struct ada_scribe *scribe, const struct ada_paper *paper, int status, const struct ada_error *error)
+{
+	bool is_full = status == -ENOSPC || status == -EDQUOT;
+	const char *slash = strrchr(paper->path, '/');
+	size_t told;
+
+	if (slash && !strcmp(slash, "/session.json")) {
+		ada_say("ada: %s\n", error->text);
+		return;
+	}
+	told = __atomic_fetch_add(&scribe->told, 1, __ATOMIC_RELAXED);
+	if (told < TOLD_MOST)
+		ada_say("ada: %s\n", error->text);
+	else if (told == TOLD_MOST)
+		ada_say("ada: nor can other files%s\n", is_full ? ": make room there, or record elsewhere (--output=DIR)" : "");
+}
 
 /* Called under the lock, which is let go during the write. */
 static void write_paper(struct ada_scribe *scribe, struct ada_paper *paper)
@@ -25,16 +46,16 @@ static void write_paper(struct ada_scribe *scribe, struct ada_paper *paper)
 	struct ada_error error = { "" };
 	json_object *object = paper->object;
 	uint64_t start_ns;
-	bool failed;
+	int status;
 
 	paper->object = NULL;
 	paper->busy = true;
 	pthread_mutex_unlock(&scribe->lock);
 	start_ns = ada_clock_boottime_ns();
-	failed = ada_paper_replace(paper, object, &error);
-	if (failed && !paper->failed) /* again and again while the disk is in trouble */
-		ada_say("ada: %s\n", error.text);
-	__atomic_store_n(&paper->failed, failed, __ATOMIC_RELEASE);
+	status = ada_paper_replace(paper, object, &error);
+	if (status && !paper->failed) /* again and again while the disk is in trouble */
+		tell_failure(scribe, paper, status, &error);
+	__atomic_store_n(&paper->failed, status != 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&paper->cost_ns, ada_clock_boottime_ns() - start_ns, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&paper->written, 1, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&scribe->lock);
