@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "recorder/index/segment.h"
 #include "recorder/state/provider.h"
 
 #define AT_ONCE 64 /* threads a look: a few microseconds each */
@@ -41,9 +42,12 @@ void ada_names_look(struct ada_provider *provider)
 		char name[16];
 
 		provider->names_next = next + 1;
-		/* Not the first thread: its tid may belong to another image of the process by now. Other threads' tids are gone then. */
-		if (thread->thread_id == (uint32_t)provider->pid || __atomic_load_n(&thread->status, __ATOMIC_ACQUIRE) != ADA_THREAD_LIVE ||
+		if (__atomic_load_n(&thread->status, __ATOMIC_ACQUIRE) != ADA_THREAD_LIVE ||
 		    !read_name(provider->pid, thread->thread_id, name) || !strncmp(thread->name, name, sizeof name))
+			continue;
+		/* The first thread's tid may belong to another image of the process by now; other threads' tids are gone then. exec takes the
+		 * memory away before it sets the name, so a name that was read while this image's was still mapped is its own. */
+		if (thread->thread_id == (uint32_t)provider->pid && !ada_segment_in_use(&provider->segment))
 			continue;
 		memcpy(thread->name, name, sizeof name); /* the agent has written it before the thread was counted */
 		__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE);
