@@ -107,6 +107,29 @@ def test_nothing_is_told_where_nothing_crashed(ada, record, name):
     assert not [r for r in told(ada, record(name, "control", crashes=False)) if "crash" in r["kind"] or "crash" in r]
 
 
+@pytest.fixture(scope="module")
+def tail(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tail") / "tail"
+    subprocess.run(["cc", "-g", "-D_GNU_SOURCE", "-O2", "-o", path, HERE / "crash_tail.c", "-pthread"], check=True)
+    assert re.search(rb"<serve>:(?:(?!\n\n).)*jmp +[0-9a-f]+ <value_of>", subprocess.run(["objdump", "-d", path], check=True, capture_output=True).stdout,
+                     re.DOTALL)
+    return path
+
+
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+@pytest.mark.parametrize("way, caller, blamed", [(0, "serve", True), (1, "serve_twice", True), (2, "serve_default", False),
+                                                 (3, "serve_other", False)])
+def test_a_null_that_a_jump_passed_on_is_told(ada, tail, tmp_path, way, caller, blamed, mode):
+    """serve calls look_up, and jumps to value_of with what it returned."""
+    assert ada.trace(tmp_path, [tail, mode, str(way)]).status == 128 + 11
+    headline = next(r for r in told(ada, Session(tmp_path).path) if r["window"] == 0)
+    crash = headline["crash"]
+    assert (crash["kind"], crash["function"]) == ("null" if blamed else "unknown", "value_of"), headline["text"]
+    assert crash["culprit_path"] == (["main", caller, "look_up"] if blamed else None)
+    argument = "its argument entry is null, as look_up had returned it"
+    assert (argument in headline["text"]) == blamed and crash["argument"] == ("entry" if blamed else None)
+
+
 TEXT = "3 is more than there is"
 MADE = f', which was made with "{TEXT}"; what its what() says is not known.'
 OWN = {

@@ -169,6 +169,14 @@ static bool is_goal(const struct walk *walk, const struct state *state, const st
 	const struct ada_crash_flow *flow = walk->flow;
 
 	*reached = false;
+	if (flow->jumped) {
+		uint64_t to;
+
+		*reached = state->registers & flow->registers;
+		return step->instruction.mnemonic == ZYDIS_MNEMONIC_JMP && step->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+		       ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&step->instruction, &step->operands[0], state->address, &to)) &&
+		       to == flow->to;
+	}
 	if (flow->registers || flow->called) { /* the call behind which the address is */
 		const ZydisDecodedOperand *pointer = &step->operands[0];
 		struct slot slot;

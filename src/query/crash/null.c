@@ -117,6 +117,24 @@ static uint32_t implemented_elsewhere(const struct ada_crash_cause *cause, size_
 	return count == 1 ? bits & null_arguments(record) : 0;
 }
 
+/* Whether the frame jumped to the one within it, as its last deed: that one has its return address and its stack. Then *flow asks for the
+ * jump; `callee` is where that one's code begins. */
+static bool is_left_by_jump(const struct ada_crash_cause *cause, size_t frame, const struct atf_detail *inner, uint64_t callee,
+			    struct ada_crash_flow *flow)
+{
+	const struct ada_frame *of = &cause->path.frames.items[frame];
+	struct atf_detail record;
+
+	if (!callee || ada_thread_detail(cause->thread, of->position, &record) || !record.sp || record.sp != inner->sp ||
+	    record.lr != inner->lr)
+		return false;
+	flow->bytes = 0;
+	ada_process_code(cause->process, of->function_id, callee, &flow->start, &flow->bytes);
+	flow->jumped = true;
+	flow->to = callee;
+	return flow->bytes;
+}
+
 int ada_crash_null(struct ada_crash_cause *cause)
 {
 	size_t count = cause->path.frames.count;
@@ -138,10 +156,13 @@ int ada_crash_null(struct ada_crash_cause *cause)
 	for (size_t frame = count; frame-- > 0 && !result && cause->kind == ADA_CRASH_UNKNOWN;) {
 		/* Behind a call that never returns another function may begin. */
 		bool behind = flow.called || asked;
+		uint64_t callee = asked ? flow.start : 0;
 		bool inside = ada_process_code(cause->process, cause->path.frames.items[frame].function_id, flow.to - behind, &flow.start,
 					       &flow.bytes);
 
 		flow.registers = asked;
+		if (!inside && asked)
+			inside = is_left_by_jump(cause, frame, &record, callee, &flow);
 		if (inside) {
 			result = ask_calls(cause, frame, end, flow);
 			if (result || cause->kind != ADA_CRASH_UNKNOWN || !ask_arguments(cause, frame, flow, &record))
@@ -153,7 +174,7 @@ int ada_crash_null(struct ada_crash_cause *cause)
 		if (!asked)
 			break;
 		flow.to = record.lr;
-		flow.called = false;
+		flow.called = flow.jumped = false;
 		end = cause->path.frames.items[frame].position;
 	}
 	if (cause->kind == ADA_CRASH_UNKNOWN) {
