@@ -72,6 +72,21 @@ def test_threads_that_have_ended(ada, record, tmp_path):
     assert calls_of(ada, Session(output).path)[0] == own_calls(book)
 
 
+@pytest.mark.parametrize("threads,generations", [(2, 40), (80, 1)])
+def test_a_limit_that_cant_be_kept(ada, program, tmp_path, threads, generations):
+    """Sums and files of so many threads are more than it: it is raised, which one line says, and nothing waits for room that can't come."""
+    command = [ada.path, "trace", f"--output={tmp_path / 'out'}", *OPTIONS, "--on-full=block", "--disk-limit=1M", "--detail=off", "--",
+               program, tmp_path / "book", threads, 40000 if threads < 80 else 10000, generations]
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
+    said = [line for line in result.stderr.splitlines() if "--disk-limit" in line]
+    assert len(said) == 1 and re.search(r": --disk-limit=1\.00 MiB is too little: names of functions and sums of threads take [\d.]+ [KM]iB that "
+                                        r"can't go, and \d+ threads write; it may have [248]\.00 MiB now, and more as these grow$", said[0]), said
+    limit = re.search(r"of (\d+)\.00 MiB on the disk", result.stderr)
+    assert limit and MIB < session_size(tmp_path / "out") <= int(limit[1]) * MIB
+    lane, _ = check_books(ada, tmp_path / "out", tmp_path / "book", aged=True)
+    assert lane["lost"] == 0 and calls_of(ada, Session(tmp_path / "out").path)[0] == own_calls(tmp_path / "book")
+
+
 def test_the_summary_names_limits(ada, program, tmp_path):
     command = [ada.path, "trace", f"--output={tmp_path / 'out'}", *OPTIONS, "--on-full=block", "--disk-limit=1M", "--detail-limit=1M",
                "--max-age=1h", "--trigger=symbol=counted_jumper@every=3000,pre=300ev,post=300ev", "--", program, tmp_path / "book", 2, 100000, 1]

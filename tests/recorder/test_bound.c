@@ -1,5 +1,5 @@
 /* Segments on their way out: each is taken back once it has gone, in the order of the sending, while others are on their way still; a
- * thread's never overtake one another, also where one can't go. */
+ * thread's never overtake one another, also where one can't go. And no limit that can't be kept is waited for. */
 #include "../test.h"
 
 #include <errno.h>
@@ -267,6 +267,59 @@ static void what_is_on_its_way_has_not_gone(void **state)
 	ada_bound_close(bound);
 }
 
+static void make_names(uint64_t bytes)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	assert_int_equal(ada_path(path, "%s/names.tsv", root), 0);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(posix_fallocate(fd, 0, (off_t)bytes), 0);
+	close(fd);
+}
+
+/* What names take can't go: events have a quarter at least, and a limit that leaves it isn't touched. */
+static void a_limit_that_cant_be_kept_is_raised(void **state)
+{
+	struct ada_bound *bound = limit(MIB);
+
+	make_names(MIB / 2);
+	make_segment(0, 0);
+	until(ada_bound_state(bound).lasting >= MIB / 2 && ada_bound_state(bound).bytes >= MIB + MIB / 2);
+	assert_true(ada_bound_is_full(bound, 0));
+	assert_false(ada_bound_raise(bound));
+	make_names(MIB);
+	until(ada_bound_state(bound).lasting >= MIB);
+	assert_true(ada_bound_raise(bound));
+	assert_int_equal(ada_bound_state(bound).disk_limit, 2 * MIB);
+	assert_false(ada_bound_raise(bound));
+	make_names(7 * MIB);
+	until(ada_bound_state(bound).lasting >= 7 * MIB);
+	assert_true(ada_bound_raise(bound));
+	assert_int_equal(ada_bound_state(bound).disk_limit, 16 * MIB);
+	assert_false(ada_bound_is_full(bound, 0));
+	ada_bound_close(bound);
+}
+
+/* A hundred threads' files need more than a megabyte, once events wait for room; as many that don't go on writing don't. */
+static void files_of_many_threads_have_room(void **state)
+{
+	struct ada_bound *bound = limit(MIB);
+
+	ada_bound_share(bound, 100, 100);
+	assert_false(ada_bound_raise(bound));
+	make_segment(0, 0);
+	make_segment(1, 0);
+	until(ada_bound_state(bound).bytes >= 2 * MIB);
+	ada_bound_share(bound, 100, 2);
+	assert_false(ada_bound_raise(bound));
+	ada_bound_share(bound, 100, 100);
+	assert_true(ada_bound_raise(bound));
+	assert_int_equal(ada_bound_state(bound).disk_limit, 4 * MIB);
+	ada_bound_close(bound);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +327,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(all_go_in_order, begin, end),
 		cmocka_unit_test_setup_teardown(a_thread_never_overtakes_itself, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_on_its_way_has_not_gone, begin, end),
+		cmocka_unit_test_setup_teardown(a_limit_that_cant_be_kept_is_raised, begin, end),
+		cmocka_unit_test_setup_teardown(files_of_many_threads_have_room, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,5 @@
 #include "recorder/bound/bound.h"
 #include <errno.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #define JOBS 16u
 #define KEPT_PARTS 2u /* of the limit, one that windows may keep */
 #define LAST 64u      /* of the limit, one for what isn't events */
+#define ROOM 4u	      /* of the limit, one for events at least */
 
 typedef ADA_ARRAY(struct ada_bound_segment) segment_list;
 
@@ -28,8 +28,10 @@ struct ada_bound {
 	struct ada_bound_options options;
 	char root[PATH_MAX];
 	/* Main thread's */
+	uint64_t limit;		  /* --disk-limit, or more where that can't be kept; 0: any. Atomic for others */
 	segment_list segments;	  /* by end */
 	uint64_t share;		  /* bytes of a segment */
+	size_t steady;		  /* threads that go on writing */
 	uint64_t gone;		  /* segments */
 	uint64_t retry_ns;	  /* when a job that failed may come again */
 	bool helpless;		  /* nothing can go */
@@ -51,28 +53,22 @@ struct ada_bound {
 	/* Atomic: as measured, less what has gone since; and what was written until then and until now */
 	int64_t bytes;
 	uint64_t written_then, written;
+	uint64_t lasting; /* of the bytes, as measured: names, manifests, sums, and what each thread has always */
 	uint64_t gone_ns;
 	uint64_t aged_ns; /* main thread's: of all that went into totals, the last event */
 };
 
 /* --- the thread ---------------------------------------------------------------------------------------------------------- */
 
-static uint64_t walked; /* nftw hands nothing through; one thread measures */
-
-static int add_size(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	walked += type == FTW_F ? (uint64_t)status->st_blocks * 512 : 0;
-	return 0;
-}
-
 static uint64_t measure(struct ada_bound *bound)
 {
 	uint64_t start_ns = ada_clock_boottime_ns(), written = __atomic_load_n(&bound->written, __ATOMIC_RELAXED);
+	struct ada_bound_size measured;
 
-	walked = 0;
-	nftw(bound->root, add_size, 16, FTW_PHYS);
+	measured = ada_bound_measure(bound->root);
 	__atomic_store_n(&bound->written_then, written, __ATOMIC_RELAXED);
-	__atomic_store_n(&bound->bytes, (int64_t)walked, __ATOMIC_RELAXED);
+	__atomic_store_n(&bound->bytes, (int64_t)measured.bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&bound->lasting, measured.lasting, __ATOMIC_RELAXED);
 	return ada_clock_boottime_ns() - start_ns;
 }
 
@@ -158,8 +154,9 @@ int ada_bound_open(struct ada_bound **result, const struct ada_bound_options *op
 	if (!bound)
 		return -ENOMEM;
 	bound->options = *options;
+	bound->limit = options->disk_limit;
 	status = ada_path(bound->root, "%s/.", options->session); /* whose path may be a link */
-	ada_bound_share(bound, 1);
+	ada_bound_share(bound, 1, 0);
 	pthread_mutex_init(&bound->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -247,7 +244,6 @@ void ada_bound_closed(struct ada_bound *bound, const struct ada_bound_segment *s
 	if (!bound || !list_enter(&bound->segments, segment))
 		return;
 	bound->listed += segment->bytes;
-	bound->helpless = false;
 }
 
 void ada_bound_detailed(struct ada_bound *bound, const struct ada_bound_segment *segment)
@@ -256,13 +252,14 @@ void ada_bound_detailed(struct ada_bound *bound, const struct ada_bound_segment 
 		bound->details_bytes += segment->bytes;
 }
 
-void ada_bound_share(struct ada_bound *bound, size_t threads)
+void ada_bound_share(struct ada_bound *bound, size_t threads, size_t steady)
 {
 	uint64_t share;
 
 	if (!bound)
 		return;
-	share = bound->options.disk_limit ? bound->options.disk_limit / (PARTS * (threads ? threads : 1)) : UINT64_MAX;
+	bound->steady = steady;
+	share = bound->limit ? bound->limit / (PARTS * (threads ? threads : 1)) : UINT64_MAX;
 	share = share > SEGMENT_MIN ? share : SEGMENT_MIN;
 	bound->share = bound->options.segment_bytes && share > bound->options.segment_bytes ? bound->options.segment_bytes : share;
 }
@@ -297,7 +294,7 @@ void ada_bound_wrote(struct ada_bound *bound, uint64_t bytes)
 /* Also once so many bytes have gone. */
 static bool is_too_much(const struct ada_bound *bound, uint64_t go)
 {
-	uint64_t limit = bound->options.disk_limit;
+	uint64_t limit = bound->limit;
 
 	return limit && bytes_now(bound) > limit - limit / SPARE + go;
 }
@@ -363,7 +360,7 @@ struct ada_bound_job *ada_bound_go(struct ada_bound *bound, const char *director
 
 const struct ada_bound_segment *ada_bound_kept_over(const struct ada_bound *bound)
 {
-	uint64_t limit = bound->options.disk_limit;
+	uint64_t limit = bound->limit;
 	bool over = limit && (bound->kept_bytes > limit / KEPT_PARTS || (!bound->segments.count && is_too_much(bound, bound->leaving)));
 
 	return over && bound->kept.count && has_place(bound) ? &bound->kept.items[0] : NULL;
@@ -521,24 +518,42 @@ void ada_bound_looked(struct ada_bound *bound)
 	bound->helpless = ada_bound_is_short(bound) && bound->taken == bound->filled && !bound->segments.count && !bound->kept.count;
 }
 
-bool ada_bound_is_helpless(const struct ada_bound *bound)
-{
-	return bound && bound->helpless;
-}
-
 bool ada_bound_is_near(const struct ada_bound *bound)
 {
-	return bound && !bound->helpless && is_too_much(bound, 0);
+	return bound && is_too_much(bound, 0);
 }
 
 bool ada_bound_is_full(const struct ada_bound *bound, uint64_t coming)
 {
-	return ada_bound_is_near(bound) && bytes_now(bound) + coming >= bound->options.disk_limit - bound->options.disk_limit / LAST;
+	return ada_bound_is_near(bound) && bytes_now(bound) + coming >= bound->limit - bound->limit / LAST;
+}
+
+/* Events would wait for room that what lasts has taken, or do so as each thread has a file open. */
+static bool is_too_little(const struct ada_bound *bound)
+{
+	uint64_t lasting = __atomic_load_n(&bound->lasting, __ATOMIC_RELAXED);
+
+	return bound->helpless || lasting > bound->limit - bound->limit / ROOM ||
+	       (lasting + bound->steady * SEGMENT_MIN / 2 > bound->limit && ada_bound_is_full(bound, 0));
+}
+
+bool ada_bound_raise(struct ada_bound *bound)
+{
+	bool raised = false;
+
+	while (bound->limit && is_too_little(bound)) {
+		__atomic_store_n(&bound->limit, 2 * bound->limit, __ATOMIC_RELAXED);
+		bound->helpless = false;
+		raised = true;
+	}
+	return raised;
 }
 
 bool ada_bound_has_room(const struct ada_bound *bound, uint64_t bytes)
 {
-	return !bound || !bound->options.disk_limit || bytes_now(bound) + bytes < bound->options.disk_limit;
+	uint64_t limit = bound ? __atomic_load_n(&bound->limit, __ATOMIC_RELAXED) : 0;
+
+	return !limit || bytes_now(bound) + bytes < limit;
 }
 
 uint64_t ada_bound_gone_ns(const struct ada_bound *bound)
@@ -550,10 +565,12 @@ struct ada_bound_state ada_bound_state(const struct ada_bound *bound)
 {
 	if (!bound)
 		return (struct ada_bound_state){ 0 };
-	return (struct ada_bound_state){ .disk_limit = bound->options.disk_limit,
+	return (struct ada_bound_state){ .disk_limit = __atomic_load_n(&bound->limit, __ATOMIC_RELAXED),
 					 .detail_limit = bound->options.detail_limit,
 					 .max_age_ns = bound->options.max_age_ns,
 					 .bytes = bytes_now(bound),
+					 .steady = bound->steady,
+					 .lasting = __atomic_load_n(&bound->lasting, __ATOMIC_RELAXED),
 					 .segments = bound->gone,
 					 .kept = bound->kept_bytes,
 					 .detail = bound->details_bytes };

@@ -84,8 +84,8 @@ void ada_bound_close(struct ada_bound *bound);					       /* NULL is fine */
 
 /* In all of these bound NULL says that there is no limit. */
 void ada_bound_closed(struct ada_bound *bound, const struct ada_bound_segment *segment); /* complete: it may go */
-/* So many threads have events to write: a segment of each may have a sixteenth of the limit, shared out. */
-void ada_bound_share(struct ada_bound *bound, size_t threads);
+/* So many threads have events to write, and so many of these go on doing so: a segment of each may have a sixteenth of the limit, shared out. */
+void ada_bound_share(struct ada_bound *bound, size_t threads, size_t steady);
 uint64_t ada_bound_segment_bytes(const struct ada_bound *bound); /* where a packed file ends; UINT64_MAX: anywhere */
 uint64_t ada_bound_segment_ns(const struct ada_bound *bound);	 /* how long one lasts; UINT64_MAX: for good */
 /* The oldest segment, where it has to go now; NULL: none has to, or enough are on their way. */
@@ -112,8 +112,10 @@ const struct ada_bound_job *ada_bound_done(struct ada_bound *bound);
 void ada_bound_wait(struct ada_bound *bound); /* until ada_bound_done has all, and the rest is measured */
 /* There is too much, even without what is closed: open segments have to be closed. */
 bool ada_bound_is_short(const struct ada_bound *bound);
-void ada_bound_looked(struct ada_bound *bound);		   /* all that could be closed for that is: */
-bool ada_bound_is_helpless(const struct ada_bound *bound); /* ... there was too much even so, and nothing that could go */
+void ada_bound_looked(struct ada_bound *bound); /* all that could be closed for that is: there may be too much even so */
+/* The program isn't to wait for a limit that can't be kept, as what can't go takes most of it, or files that are being written take the rest:
+ * it is doubled, as often as need be. True: it was. */
+bool ada_bound_raise(struct ada_bound *bound);
 /* So many bytes are in a file now. Any thread. */
 void ada_bound_wrote(struct ada_bound *bound, uint64_t bytes);
 /* With what is on its way to the files, so many bytes, the limit is reached: nothing more should be written until something has gone. Unless
@@ -126,8 +128,10 @@ uint64_t ada_bound_gone_ns(const struct ada_bound *bound);
 bool ada_bound_is_near(const struct ada_bound *bound); /* that may be so */
 
 struct ada_bound_state {
-	uint64_t disk_limit, detail_limit, max_age_ns; /* 0: any */
+	uint64_t disk_limit, detail_limit, max_age_ns; /* 0: any; disk_limit: as raised */
 	uint64_t bytes;				       /* of the session, as last measured */
+	uint64_t steady;			       /* threads that go on writing */
+	uint64_t lasting;			       /* of the bytes: names, manifests, sums, what each thread has always */
 	uint64_t segments;			       /* that have gone */
 	uint64_t kept;				       /* bytes of those that windows keep */
 	uint64_t detail;			       /* bytes of detail files that are whole */
@@ -135,5 +139,9 @@ struct ada_bound_state {
 struct ada_bound_state ada_bound_state(const struct ada_bound *bound);
 
 /* --- bound_files.c: the thread's ------------------------------------------------------------------------------------------ */
+struct ada_bound_size {
+	uint64_t bytes, lasting; /* as of ada_bound_state */
+};
+struct ada_bound_size ada_bound_measure(const char *session);
 void ada_bound_job_do(ada_fold *fold, struct ada_bound_job *job);
 #endif

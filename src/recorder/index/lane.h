@@ -94,6 +94,7 @@ struct ada_lane {
 	ADA_ARRAY(uint32_t) kept;	 /* those on their way out, or gone, that windows want */
 	uint64_t aged;			 /* calls and ends that have */
 	uint64_t events_seen;		 /* `events`, when it was last looked whether the thread has any */
+	bool was_active;		 /* it had events then */
 	uint32_t packed_segments;	 /* so many of the last ones are packed */
 	struct atf_index_writer *writer; /* of the last segment; NULL: not open, or packed */
 	struct ada_packed_lane *packed;	 /* of all packed ones, and for what comes before them; NULL: there will be none, or not yet */

@@ -7,6 +7,7 @@
 #include "recorder/state/provider.h"
 
 #define MANIFEST_NS 2000000000ull /* how often that of a process which has ended is written anew */
+#define SHORT_NS 20000000ull	  /* how often open files are looked at while events wait for room */
 #define FEW_EVENTS 4096u	  /* a segment with fewer isn't closed for want of others that could go, */
 #define SETTLES 64		  /* rounds in the end: each lets sixteen threads' oldest segments go */
 #define LONG_NS 10000000000ull	  /* unless it has lasted so long */
@@ -163,33 +164,52 @@ static void look_at(struct ada_recorder *recorder, struct ada_drain *drain, stru
 		ada_drain_roll(drain, lane);
 }
 
-/* How many threads have had events since the last look. */
-static size_t look_at_all(struct ada_recorder *recorder, struct ada_drain *drain, uint64_t now_ns)
+static void look_at_all(struct ada_recorder *recorder, uint64_t now_ns)
 {
+	struct ada_provider *provider;
+
+	recorder->looked_ns = now_ns;
+	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
+		for (size_t j = 0; !provider->ended && j < provider->drain.lanes.count; j++)
+			if (!provider->drain.lanes.items[j].closed)
+				look_at(recorder, &provider->drain, &provider->drain.lanes.items[j], now_ns);
+}
+
+/* How many threads have had events since it was last counted; `steady`: also the time before. */
+static size_t count_active(struct ada_recorder *recorder, size_t *steady)
+{
+	struct ada_provider *provider;
 	size_t active = 0;
 
-	for (size_t i = 0; i < drain->lanes.count; i++) {
-		struct ada_lane *lane = &drain->lanes.items[i];
+	*steady = 0;
+	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
+		for (size_t j = 0; !provider->ended && j < provider->drain.lanes.count; j++) {
+			struct ada_lane *lane = &provider->drain.lanes.items[j];
 
-		active += !lane->closed && lane->events != lane->events_seen;
-		lane->events_seen = lane->events;
-		if (!lane->closed)
-			look_at(recorder, drain, lane, now_ns);
-	}
+			bool is_active = !lane->closed && lane->events != lane->events_seen;
+
+			active += is_active;
+			*steady += is_active && lane->was_active;
+			lane->was_active = is_active;
+			lane->events_seen = lane->events;
+		}
 	return active;
 }
 
-/* All that isn't events is more than the limit. */
-static void tell_too_little(struct ada_recorder *recorder)
+/* The first time is told; it grows with what can't go. */
+static void raise_limit(struct ada_recorder *recorder)
 {
-	struct ada_bound_state state = ada_bound_state(recorder->bound);
-	char limit[ADA_UNITS_TEXT], bytes[ADA_UNITS_TEXT];
+	struct ada_bound_state state;
+	char asked[ADA_UNITS_TEXT], lasting[ADA_UNITS_TEXT], limit[ADA_UNITS_TEXT];
 
-	if (recorder->bound_told || !ada_bound_is_helpless(recorder->bound) || state.bytes <= state.disk_limit)
+	if (!ada_bound_raise(recorder->bound) || recorder->bound_told)
 		return;
 	recorder->bound_told = true;
-	ada_say("ada: %s: has %s, more than the %s of --disk-limit, though all is gone that can: names of functions and sums take it\n",
-		recorder->session.directory, ada_format_size(state.bytes, bytes), ada_format_size(state.disk_limit, limit));
+	state = ada_bound_state(recorder->bound);
+	ada_say("ada: %s: --disk-limit=%s is too little: names of functions and sums of threads take %s that can't go, and %llu threads write; it "
+		"may have %s now, and more as these grow\n",
+		recorder->session.directory, ada_format_size(recorder->options->disk_limit, asked), ada_format_size(state.lasting, lasting),
+		(unsigned long long)state.steady, ada_format_size(state.disk_limit, limit));
 }
 
 static void take_all_gone(struct ada_recorder *recorder)
@@ -214,24 +234,25 @@ static void send_due(struct ada_recorder *recorder, uint64_t now_ns)
 void ada_aging_turn(struct ada_recorder *recorder, uint64_t now_ns, bool quiet)
 {
 	struct ada_provider *provider;
-	size_t active = 0;
+	size_t steady;
+	bool waits = ada_bound_is_full(recorder->bound, 0) && now_ns - recorder->looked_ns > SHORT_NS;
 
 	if (!recorder->bound)
 		return;
 	recorder->detail_open = quiet ? detail_open(recorder) : recorder->detail_open;
 	take_all_gone(recorder);
 	send_due(recorder, now_ns);
-	for (size_t i = 0; quiet && (provider = ada_provider_at(recorder, i)); i++) {
-		if (!provider->ended)
-			active += look_at_all(recorder, &provider->drain, now_ns);
+	if (quiet || waits)
+		look_at_all(recorder, now_ns);
+	for (size_t i = 0; quiet && (provider = ada_provider_at(recorder, i)); i++)
 		keep_last_manifest(provider, now_ns, false);
+	if (quiet) {
+		recorder->active = count_active(recorder, &steady);
+		ada_bound_share(recorder->bound, recorder->active, steady);
 	}
-	if (!quiet)
-		return;
-	recorder->active = active;
-	ada_bound_share(recorder->bound, active);
-	ada_bound_looked(recorder->bound);
-	tell_too_little(recorder);
+	if (quiet || waits)
+		ada_bound_looked(recorder->bound);
+	raise_limit(recorder);
 }
 
 void ada_aging_settle(struct ada_recorder *recorder)

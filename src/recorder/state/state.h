@@ -201,7 +201,8 @@ struct ada_recorder {
 	/* What the machine leaves to the pools, and when the grower saw that the recorder's control groups have no limit (atomic) */
 	uint64_t machine_room, unlimited_ns;
 	int fold_told;	      /* -errno of a segment that could not be folded, as stderr was told; 0: none */
-	size_t active;	      /* threads that had events when it was last looked */
+	size_t active;	      /* threads that had events when it was last counted */
+	uint64_t looked_ns;   /* when files that are being written were last looked at: whether they have to be closed */
 	uint64_t detail_open; /* bytes of detail files that are being written, then */
 	bool sweeps_kept;     /* windows were given up: what they kept goes */
 	bool bound_told;      /* stderr was told that the limit can't be kept */
