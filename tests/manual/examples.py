@@ -1,7 +1,13 @@
-"""What documents show as typed and printed: the commands of a manual page's EXAMPLES, and how their output is compared."""
+"""What documents show as typed and printed: the commands of a manual page's EXAMPLES, where they run, and how their output is compared."""
+import os
 import re
 import shlex
+import shutil
+import signal
 import socket
+import subprocess
+
+PATIENCE = 60
 
 
 def of_page(text):
@@ -49,3 +55,35 @@ def is_alike(said, shown):
 def heads(text):
     """What its lines begin with, but for lines of figures."""
     return {re.split(r"[ :,=|;]", plain(line))[0] for line in text.splitlines() if re.match(r" *[a-z]", line)}
+
+
+class Scene:
+    """A directory in which a page's commands run."""
+
+    def __init__(self, ada, place):
+        self.place = place
+        (place / "bin").mkdir()
+        (place / "bin" / "ada").symlink_to(ada.path)
+        self.environment = {**os.environ, "PATH": f"{place}/bin:{os.environ['PATH']}"}
+
+    def run(self, command, status=0, said=""):
+        """What it prints, where it ends as it should; it is said `said`."""
+        result = subprocess.run(["bash", "-c", command], cwd=self.place, env=self.environment, input=said, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, timeout=PATIENCE, text=True)
+        assert result.returncode == status, f"{command}: status {result.returncode}: {result.stdout}"
+        return result.stdout
+
+    def compile(self, *sources):
+        for source in sources:
+            shutil.copy(source, self.place)
+            self.run(f"gcc -O1 -g -pthread -o {source.stem} {source.name}")
+
+    def serve(self, command, lines):
+        """The first lines of a command that goes on until it is interrupted."""
+        process = subprocess.Popen(["bash", "-c", "exec " + command], cwd=self.place, env=self.environment, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, start_new_session=True, text=True)
+        try:
+            return "".join(process.stdout.readline() for _ in range(lines))
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=PATIENCE)

@@ -1,17 +1,16 @@
 """The EXAMPLES of the manual pages are no mere pictures: each command runs as it stands there, in a directory that has what the page speaks of,
 ends as it says, and prints what the page shows but for figures: the first line (of a table, its columns), what the other lines begin with, and
 the sentence about what was lost."""
-import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
 
 import pytest
 
 import examples
+from examples import PATIENCE, Scene
 from harness import Session
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -19,7 +18,6 @@ ROOT = HERE.parents[1]
 PAGES = {path.name: path.read_text() for path in sorted((ROOT / "docs" / "man").iterdir())}
 STEPS = {page: examples.of_page(text)[0] for page, text in PAGES.items()}
 WINDOW = "--trigger=arg=insert:3>12@pre=3ev,post=2ev"
-PATIENCE = 60
 
 sys.path.insert(0, str(ROOT / "tests" / "recover"))
 import dead  # noqa: E402  (a session as a recorder leaves it that was killed)
@@ -78,37 +76,6 @@ def of(table, page, command, default=None):
     """A table's entry for a command of a page."""
     keys = [key for key in table if f"{page} {command} ".startswith(key + " ") or f"{page} {command}".startswith(key) and " " in key]
     return table[max(keys, key=len)] if keys else default
-
-
-class Scene:
-    """A directory in which a page's commands run."""
-
-    def __init__(self, ada, place):
-        self.place = place
-        (place / "bin").mkdir()
-        (place / "bin" / "ada").symlink_to(ada.path)
-        self.environment = {**os.environ, "PATH": f"{place}/bin:{os.environ['PATH']}"}
-
-    def run(self, command, status=0):
-        result = subprocess.run(["bash", "-c", command], cwd=self.place, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, timeout=PATIENCE, text=True)
-        assert result.returncode == status, f"{command}: status {result.returncode}: {result.stdout}"
-        return result.stdout
-
-    def compile(self, *sources):
-        for source in sources:
-            shutil.copy(source, self.place)
-            self.run(f"gcc -O1 -g -pthread -o {source.stem} {source.name}")
-
-    def serve(self, command, lines):
-        """The first lines of a command that goes on until it is interrupted."""
-        process = subprocess.Popen(["bash", "-c", "exec " + command], cwd=self.place, env=self.environment, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, start_new_session=True, text=True)
-        try:
-            return "".join(process.stdout.readline() for _ in range(lines))
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
