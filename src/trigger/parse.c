@@ -91,6 +91,18 @@ static const struct kind *kind_named(struct ada_span word)
 	return NULL;
 }
 
+const char *ada_trigger_kind(size_t number)
+{
+	static char text[32];
+	const struct kind *kind = number < KINDS ? &kinds[number] : number == KINDS ? &percentile : NULL;
+	size_t length = kind ? strcspn(kind->example, "=>") : 0;
+
+	if (!kind)
+		return NULL;
+	snprintf(text, sizeof text, "%.*s", (int)(length + (kind->example[length] != 0)), kind->example);
+	return text;
+}
+
 /* As windows name it: "symbol:hold". */
 static bool is_shown_form(struct ada_span word, struct ada_span *kind)
 {

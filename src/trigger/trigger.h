@@ -62,6 +62,8 @@ struct ada_trigger_lines {
 int ada_trigger_file(struct ada_trigger_lines *lines, const char *path, struct ada_error *error);
 void ada_trigger_lines_free(struct ada_trigger_lines *lines);
 
+/* What a rule may begin with, one after another: "symbol=", "depth>", "crash"; NULL: there are no more. Valid until the next call. */
+const char *ada_trigger_kind(size_t number);
 /* Any of the patterns fits the name: as it is in the file, demangled, or demangled without its parameters. */
 bool ada_trigger_may_match(const struct ada_trigger *trigger, const char *mangled); /* ada_pattern_may_match */
 /* Which of its names mean the function; 0: none. Only a SPAN has any of what begins; those of all others count as of what ends. */

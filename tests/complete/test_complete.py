@@ -47,6 +47,10 @@ def traces(session, tmp_path):
     (["trace", "./program", "--on-full="], []),
     (["trace", "--output", "here", "--on-full=d"], ["--on-full=drop"]),
     (["report", "--nothing="], []),
+    (["trigger", "add", "la"], ["latency="]),
+    (["trigger", "test", "e"], ["exit", "exception="]),
+    (["trace", "--trigger=sy"], ["--trigger=symbol="]),
+    (["trace", "--trigger", "dep"], ["depth>"]),
     (["nothing", "--format="], []),
     ([""], None),
     ([], []),
@@ -69,11 +73,25 @@ def test_each_option_of_each_command_is_offered(ada, offered):
         assert said <= {option.rstrip("=") for option in offered(command, "--")}, command
 
 
+def test_programs_of_path(ada, tmp_path):
+    """Behind trace, as a shell offers them for a command; not where a path is typed, nor what is the program's own."""
+    for name, mode in (("xyzzy-run", 0o755), ("xyzzy-not", 0o644), ("plugh", 0o755)):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(mode)
+
+    def offered(*words):
+        return subprocess.run([ada.path, "complete", "--", *words], capture_output=True, timeout=60, check=True,
+                              env={"PATH": f"/nowhere:{tmp_path}"}).stdout.decode().splitlines()
+    assert offered("trace", "xy") == ["xyzzy-run"] == offered("trace", "--on-full=drop", "--", "xy")
+    assert offered("trace", "") == offered("trace", "./xy") == offered("trace", "plugh", "xy") == offered("report", "xy") == []
+
+
 def test_sessions(offered, traces):
     both = ["ada_traces/latest", "ada_traces/session_1"]
     assert sorted(offered("report", "")) == both
     assert sorted(offered("report", "ada_traces/s")) == both[1:]
     assert sorted(offered("report", "--diff=")) == [f"--diff={path}" for path in both]
+    assert sorted(offered("report", "s")) == ["session_1"]      # its name alone
     assert offered("status", "x") == []
     assert offered("trace", "") == []
 

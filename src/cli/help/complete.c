@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cli/ground/options.h"
+#include "trigger/trigger.h"
 
 #define FUNCTIONS_MOST "200"
 
@@ -224,9 +225,38 @@ static void print_sessions(const char *before, const char *current)
 		snprintf(path, sizeof path, ADA_SESSIONS "/%s", entry->d_name);
 		if (begins(entry->d_name, "session_") || !strcmp(path, ADA_LATEST))
 			print_value(before, path, strlen(path), current);
+		if (*current && begins(entry->d_name, "session_")) /* a name alone will do, too */
+			print_value(before, entry->d_name, strlen(entry->d_name), current);
 	}
 	if (directory)
 		closedir(directory);
+}
+
+/* Of PATH, for shells that don't complete commands behind a command. */
+static void print_programs(const char *current)
+{
+	char *path = strdup(getenv("PATH") ?: ""), *rest = path, *place;
+
+	while (*current && !strchr(current, '/') && rest && (place = strsep(&rest, ":"))) {
+		DIR *directory = opendir(place);
+		struct dirent *entry;
+
+		while (directory && (entry = readdir(directory)))
+			if (begins(entry->d_name, current) && !faccessat(dirfd(directory), entry->d_name, X_OK, 0))
+				puts(entry->d_name);
+		if (directory)
+			closedir(directory);
+	}
+	free(path);
+}
+
+/* What a rule begins with. */
+static void print_kinds(const char *before, const char *current)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = ada_trigger_kind(i)); i++)
+		print_value(before, name, strlen(name), current);
 }
 
 static void print_values(const struct line *line, const struct help_option *option, const char *before, const char *current)
@@ -240,6 +270,8 @@ static void print_values(const struct line *line, const struct help_option *opti
 			print_choices(option, before, current);
 	if (!strcmp(option->argument, "SESSION"))
 		print_sessions(before, current);
+	if (!strcmp(option->argument, "RULE"))
+		print_kinds(before, current);
 	if (!strcmp(option->argument, "NAMES"))
 		print_functions(line, before, current);
 	if (!strcmp(option->argument, "THREAD"))
@@ -273,7 +305,9 @@ static bool has_program(const struct line *line)
 	for (size_t i = 1; i + 1 < line->count; i++) {
 		const char *word = line->words[i];
 
-		if (*word != '-' || !strcmp(word, "--"))
+		if (!strcmp(word, "--"))
+			return i + 2 < line->count;
+		if (*word != '-')
 			return true;
 		if (!strchr(word, '=') && find_option(line, word, strlen(word), &option) && option.argument[0] && !option.may_lack)
 			i++;
@@ -305,6 +339,10 @@ static void complete_word(const struct line *line)
 
 		if (line->count == 2)
 			print_verbs(line);
+		if (!strcmp(line->words[0], "trace"))
+			print_programs(line->current);
+		if (!strcmp(line->words[0], "trigger") && (!strcmp(last, "add") || !strcmp(last, "test")))
+			print_kinds("", line->current);
 		if (usage && usage < line->help + strcspn(line->help, "\n"))
 			print_sessions("", line->current);
 	}
