@@ -46,7 +46,7 @@
 #define SESSION_NS 200000000ull	  /* how often session.json is: process trees change it all the time */
 #define DRAIN_NS 5000000ull	  /* so long the others may wait while one is prepared or finished */
 #define ROUNDS_NS 50000000ull	  /* so long they are gone round where some have more, until other things are seen to */
-#define WAITS_NS 1000000000ull	  /* behind the program's end, until it is said who goes on */
+#define WAITS_NS 1000000000ull	  /* behind the program's end, or an interrupt, until it is said who goes on */
 #define SETTLES 2000		  /* of 1 ms, at most: conversations are about to be done with their providers */
 #define STOP_WAIT_MS 20		  /* for the agent's threads to see `stop` */
 
@@ -75,6 +75,8 @@ static void take_signals(struct ada_loop *loop)
 		}
 		if (info.ssi_signo == SIGINT && ++loop->interrupts > 1)
 			loop->stop = true;
+		else if (info.ssi_signo == SIGINT)
+			loop->interrupted_ns = ada_clock_boottime_ns();
 		/* From the terminal, the program has it too; from elsewhere it was meant for the program. */
 		terminal = info.ssi_code == SI_KERNEL;
 		pass = info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP ||
@@ -425,6 +427,15 @@ static void tell_waits(struct ada_loop *loop)
 	loop->waits_told = ada_recording_waits(&loop->progress, loop->recorder, loop->stray);
 }
 
+/* An interrupt that the program takes for itself. */
+static void tell_goes_on(struct ada_loop *loop)
+{
+	if (loop->interrupts != 1 || loop->goes_on_told || loop->main_ended || ada_clock_boottime_ns() - loop->interrupted_ns < WAITS_NS)
+		return;
+	loop->goes_on_told = true;
+	ada_recording_goes_on(&loop->progress);
+}
+
 void ada_loop_run(struct ada_loop *loop)
 {
 	do {
@@ -435,6 +446,7 @@ void ada_loop_run(struct ada_loop *loop)
 		reap_main(loop);
 		busy = pass(loop);
 		tell_waits(loop);
+		tell_goes_on(loop);
 		loop->timeout_ms = busy ? BUSY_MS : loop->timeout_ms < IDLE_MS ? loop->timeout_ms + 1 : IDLE_MS;
 	} while (!loop->stop && !all_over(loop));
 }

@@ -14,7 +14,9 @@ struct ada_loop {
 	struct ada_sampler *sampler;
 	int signals;
 	int timeout_ms;
-	int interrupts;		      /* SIGINTs seen */
+	int interrupts;		 /* SIGINTs seen */
+	uint64_t interrupted_ns; /* the first */
+	bool goes_on_told;
 	bool main_ended, stop, asked; /* asked: by `ada stop` */
 	uint64_t main_ended_ns;
 	pid_t stray;	 /* found last (stray.h); 0: none */

@@ -82,6 +82,21 @@ def lives(pid):
     return os.path.exists(f"/proc/{pid}/exe")
 
 
+def test_a_program_that_takes_the_interrupt_for_itself(leave):
+    """The first one is the program's: it is said what the second one does, once, and it does it."""
+    recording = leave("trap : INT; echo begins >&2; while :; do read line <gate; done")
+    end = time.monotonic() + SECONDS
+    while "begins" not in recording.text:
+        assert recording.say() and time.monotonic() < end, recording.text
+    recording.process.send_signal(signal.SIGINT)
+    while "Ctrl-C once more ends the recording\r\n" not in recording.text:
+        assert recording.say() and time.monotonic() < end, recording.text
+    recording.process.send_signal(signal.SIGINT)
+    while "was not recorded to its end: the recording was ended by the user" not in recording.text:
+        assert recording.say() and time.monotonic() < end, recording.text
+    assert recording.text.count("Ctrl-C once more") == 1
+
+
 @pytest.mark.parametrize("script, named", [(DAEMON, r"^sh \((\d+)\): `ada stop`"), (STOPPED, r"^sh \((\d+), stopped\): `ada stop`")],
                          ids=["daemon", "stopped"])
 @pytest.mark.parametrize("way", ["ada stop", "two interrupts"])

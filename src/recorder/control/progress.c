@@ -119,6 +119,14 @@ bool ada_recording_waits(struct ada_recording_progress *progress, struct ada_rec
 	return true;
 }
 
+void ada_recording_goes_on(struct ada_recording_progress *progress)
+{
+	if (!progress->shown)
+		return;
+	ada_recording_clear(progress);
+	ada_say("ada: the program has the interrupt and goes on: Ctrl-C once more ends the recording\n");
+}
+
 /* A line a problem, but no screenful of them. */
 static bool is_shown(size_t *problems)
 {

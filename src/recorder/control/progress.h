@@ -20,6 +20,8 @@ void ada_recording_draw(struct ada_recording_progress *progress, struct ada_reco
 /* The program has ended: says for whom the recording goes on, and how to end it. `stray`: one more process; 0: none. False: nothing was
  * said, for there is no terminal, or no process to name. */
 bool ada_recording_waits(struct ada_recording_progress *progress, struct ada_recorder *recorder, pid_t stray);
+/* The program took an interrupt for itself: says, on a terminal, what the next one does. */
+void ada_recording_goes_on(struct ada_recording_progress *progress);
 void ada_recording_clear(struct ada_recording_progress *progress);
 void ada_recording_summary(struct ada_recorder *recorder);
 #endif
