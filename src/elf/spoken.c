@@ -67,7 +67,24 @@ static size_t operator_length(const char *at)
 	return length > word ? length : 0;
 }
 
-char *ada_name_short(const char *name, char text[ADA_NAME_BUFFER])
+/* The lambda that std::thread runs by that function of its own, with "()" behind it as a function's name; false: it is another one. */
+static bool lambda_of_thread(const char *name, char lambda[ADA_NAME_BUFFER])
+{
+	static const char state[] = "std::thread::_State_impl<std::thread::_Invoker<std::tuple<";
+	const char *begin = name + strlen(state), *end = begin;
+	int open = 0, wrote;
+
+	if (strncmp(name, state, strlen(state)) || !strstr(name, "::_M_run"))
+		return false;
+	for (; *end && (open || !strchr(",>", *end)); end++)
+		open += (strchr("<({", *end) != NULL) - (strchr(">)}", *end) != NULL);
+	if (end == begin || end[-1] != '}')
+		return false;
+	wrote = snprintf(lambda, ADA_NAME_BUFFER, "%.*s()", (int)(end - begin), begin);
+	return wrote < ADA_NAME_BUFFER;
+}
+
+static char *shorten(const char *name, char text[ADA_NAME_BUFFER])
 {
 	size_t length = ada_name_length(name), used = 0;
 	const char *end = length ? name + length : name + strlen(name), *clone = strstr(name, " [clone ");
@@ -103,4 +120,11 @@ char *ada_name_short(const char *name, char text[ADA_NAME_BUFFER])
 	if (!used)
 		snprintf(text, ADA_NAME_BUFFER, "%s", name);
 	return text;
+}
+
+char *ada_name_short(const char *name, char text[ADA_NAME_BUFFER])
+{
+	char lambda[ADA_NAME_BUFFER];
+
+	return shorten(lambda_of_thread(name, lambda) ? lambda : name, text);
 }

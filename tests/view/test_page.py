@@ -233,6 +233,11 @@ NAMES = {   # as ada_name_short has them: tests/query/test_module.c
     "std::once_flag::Prepare<g(int)>(void (base::*&)(h<int>*))::{lambda()#1}::_FUN()": "std::once_flag::Prepare<..>::{lambda()#1}::_FUN",
     "serve(int)::{lambda(int)#2}::operator()(int) const": "serve::{lambda(int)#2}::operator()",
     "(anonymous namespace)::f(int)": "(anonymous namespace)::f", "app::(anonymous namespace)::secret(int)": "app::(anonymous namespace)::secret",
+    "std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::{lambda()#1}> > >::_M_run()": "main::{lambda()#1}",
+    "std::thread::_State_impl<std::thread::_Invoker<std::tuple<Server::start(int, std::map<int, int>)::{lambda(int, char)#2}, int, char> > >::_M_run()": "Server::start::{lambda(int, char)#2}",
+    "std::thread::_State_impl<std::thread::_Invoker<std::tuple<void (*)(int), int> > >::_M_run()": "std::thread::_State_impl<..>::_M_run",
+    "std::thread::_State_impl<std::thread::_Invoker<std::tuple<Worker> > >::_M_run()": "std::thread::_State_impl<..>::_M_run",
+    "std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::{lambda()#1}> > >::~_State_impl()": "std::thread::_State_impl<..>::~_State_impl",
     "std::ostream& operator<< <char>(std::ostream&, char)": "operator<< <..>", "app::V::operator<(int) const": "app::V::operator<",
     "app::V::operator<<(int)": "app::V::operator<<", "app::V::operator->()": "app::V::operator->",
 }

@@ -56,9 +56,21 @@ function shorten(name) {
   return text || name;
 }
 
+const STATE = "std::thread::_State_impl<std::thread::_Invoker<std::tuple<";
+
+// The lambda that std::thread runs by that function of its own, as a function's name; else the name itself.
+function ofThread(name) {
+  if (!name.startsWith(STATE) || !name.includes("::_M_run")) return name;
+  let end = STATE.length;
+  for (let open = 0; end < name.length && (open || !",>".includes(name[end])); end++) {
+    open += "<({".includes(name[end]) - ">)}".includes(name[end]);
+  }
+  return name[end - 1] === "}" ? `${name.slice(STATE.length, end)}()` : name;
+}
+
 const known = new Map();
 
 export function shortName(name) {
-  if (!known.has(name)) known.set(name, shorten(name));
+  if (!known.has(name)) known.set(name, shorten(ofThread(name)));
   return known.get(name);
 }
