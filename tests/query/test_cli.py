@@ -542,3 +542,8 @@ def test_a_table_that_the_manifest_does_not_know_of_yet(ada, copy):
     path.write_text(json.dumps(manifest))
     assert "leaf" in [row["function"] for row in ada.rows("report", directory)]
     assert ada("verify", directory).status == 0
+
+
+def test_json_by_the_same_option_everywhere(ada):
+    assert json.loads(ada("functions", "--format=json", "/bin/true").stdout) == json.loads(ada("functions", "--json", "/bin/true").stdout)
+    assert b"it is text or json" in ada("functions", "--format=csv", "/bin/true").stderr

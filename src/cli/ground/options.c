@@ -51,7 +51,7 @@ static const struct row table[] = {
 	  CHOICE(format, "text", "json", "csv") },
 	{ "query", "format", 'f', "FORMAT", "table (default), json or csv", CHOICE(format, "table", "json", "csv") },
 	{ "narrate", "format", 'f', "FORMAT", "text (default), markdown or json", CHOICE(narrative, "text", "markdown", "json") },
-	{ "top", "format", 'f', "FORMAT", "text (default) or json", CHOICE(format, "text", "json") },
+	{ "functions status top", "format", 'f', "FORMAT", "text (default) or json", CHOICE(format, "text", "json") },
 	{ "export", "format", 'f', "FORMAT",
 	  "perfetto chrome speedscope folded svg ctf csv rowbinary clickhouse sqlite; list: what they are", TEXT(export) },
 
@@ -70,7 +70,7 @@ static const struct row table[] = {
 	{ "dump", "calls", 0, NULL, "a line a call, with its duration", FLAG(calls) },
 	{ "dump", "min-duration", 0, "TIME", "only --calls of at least that: 1ms", DURATION(min_duration_ns) },
 	{ "report", "function", 'F', "NAMES", "only these: names, globs, re:REGEX, with commas", NAMES(functions) },
-	{ "graph", "function", 'F', "NAMES", "below these (names, globs, re:REGEX), paths merged", NAMES(functions) },
+	{ "graph", "function", 'F', "NAMES", "below these: names, globs, re:REGEX; merged", NAMES(functions) },
 	{ "dump graph report top", "limit", 'n', "N", "at most N rows", COUNT(limit, 1, UINT64_MAX) },
 	{ "trigger", "limit", 'n', "N", "test: print N rows at most", COUNT(limit, 1, UINT64_MAX) },
 
@@ -95,7 +95,7 @@ static const struct row table[] = {
 	{ "graph", "clip", 0, NULL, "of each call only what lies between --from and --to", FLAG(clip) },
 	{ "graph", "fold", 0, NULL, "recursion counts in the outermost call's line", FLAG(fold) },
 	{ "graph", "depth", 0, "N", "at most N calls below each other (text: 100)", COUNT(depth, 1, UINT32_MAX) },
-	{ "graph", "min", 0, "PERCENT", "only branches of that much of the tree (text: 0.5)", TEXT(min_percent) },
+	{ "graph", "min", 0, "PERCENT", "only branches of so much of the tree (text: 0.5)", TEXT(min_percent) },
 	{ "query", "schema", 0, NULL, "list the tables, or the columns of TABLE", FLAG(schema) },
 	{ "query", "timeout", 0, "DURATION", "end after this time: 500ms, 30s, 2m", TEXT(timeout) },
 
@@ -122,12 +122,12 @@ static const struct row table[] = {
 	{ "view", "no-browser", 0, NULL, "only print the address, open no browser", FLAG(no_browser) },
 
 	/* of programs and of recordings under way */
-	{ "functions", "json", 'j', NULL, "Print one JSON object", FLAG(json) },
+	{ "functions", "json", 'j', NULL, "the same as --format=json", FLAG(json) },
 	{ "narrate", "all", 'a', NULL, "Of windows all there is to tell, not only causes", FLAG(all) },
 	{ "narrate report", "full-names", 0, NULL, "Names with parameters and template arguments", FLAG(full_names) },
 	{ "functions", "all", 'a', NULL, "List the hooked functions too", FLAG(all) },
 	{ "functions", "int3", 0, NULL, "Allow breakpoints where no jump fits", FLAG(int3) },
-	{ "status", "json", 0, NULL, "As a JSON object", FLAG(json) },
+	{ "status", "json", 0, NULL, "the same as --format=json", FLAG(json) },
 	{ "status", "watch", 'w', NULL, "Again each second, until the session ends", FLAG(watch) },
 	{ "anchor", "media-time", 0, "TIME", "what clock NAME shows at that moment: 12.5s, or ns", TEXT(media_time) },
 	{ "anchor", "host-time", 0, "TIME",
