@@ -138,3 +138,23 @@ def test_patterns_that_fit_nothing_are_told(ada, tmp_path):
     assert told.stderr.decode().splitlines() == ["ada: --keep: no function is called mallok; near it: malloc",
                                                  "ada: --capture: no function is called opem; near it: open",
                                                  "ada: --capture: no function is called ^frob"]
+
+
+SHORT = r"""
+void tiny(const char *text);
+__asm__(".text\n.balign 16\n.globl before\n.type before,@function\nbefore: nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; ret\n"
+        ".size before,.-before\n.globl tiny\n.type tiny,@function\ntiny: ret\n.size tiny,.-tiny\n"
+        ".globl behind\n.type behind,@function\nbehind: nop; nop; nop; nop; nop; nop; ret\n.size behind,.-behind\n");
+__attribute__((noinline)) void large(const char *text) { __asm__ volatile("nop; nop; nop; nop; nop; nop; nop" : : "r"(text) : "memory"); }
+int main(void) { tiny("a"); large("b"); return 0; }
+"""
+
+
+def test_a_function_that_takes_no_hook_is_told_once(ada, tmp_path):
+    program = tmp_path / "short"
+    subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", program], input=SHORT.encode(), check=True)
+    for option, says in (("tiny:1=str,tiny:2=str,large:1=str", True), ("t*:1=str,large:1=str", False), ("large:1=str", False)):
+        told = ada("trace", "-q", f"--output={tmp_path}", f"--capture={option}", program)
+        assert told.status == 0
+        lines = told.stderr.decode().splitlines()
+        assert [f"ada: --capture: tiny in {program} can't be hooked at its entry (" in line for line in lines] == [True] * says, lines

@@ -65,13 +65,24 @@ static bool any_may_fit(const struct ada_capture_list *list, const char *name)
 	return false;
 }
 
-static void asked_add(const struct ada_policy *policy, const struct ada_names *names, uint32_t redacted, struct ada_capture_set *set)
+static bool is_named(const struct ada_pattern_list *functions, const struct ada_names *names)
+{
+	for (size_t i = 0; i < functions->items.count; i++)
+		if (functions->items.items[i].kind == ADA_PATTERN_LITERAL && ada_pattern_matches_itself(&functions->items.items[i], names))
+			return true;
+	return false;
+}
+
+static void asked_add(const struct ada_policy *policy, const struct ada_names *names, uint32_t redacted, struct ada_capture_set *set,
+		      bool *named)
 {
 	for (size_t i = 0; i < policy->captures.items.count; i++) {
 		const struct ada_capture_rule *rule = &policy->captures.items.items[i];
 
-		if (!(redacted >> rule->capture.argument & 1) && ada_pattern_list_matches_itself(&rule->functions, names))
-			ada_capture_put(set, &rule->capture);
+		if (redacted >> rule->capture.argument & 1 || !ada_pattern_list_matches_itself(&rule->functions, names))
+			continue;
+		ada_capture_put(set, &rule->capture);
+		*named |= is_named(&rule->functions, names);
 	}
 }
 
@@ -92,7 +103,7 @@ static uint32_t redacted_of(const struct ada_policy *policy, const struct ada_na
 
 /* What the options that name functions say of one. */
 static int asked_match(const struct ada_policy *policy, struct ada_policy_image *image, const char *name, uint32_t function,
-		       struct ada_capture_set *set, uint32_t *redacted)
+		       struct ada_capture_set *set, uint32_t *redacted, bool *named)
 {
 	const struct ada_plan_function *at = &ada_plan_functions(image->plans.items[0])[function];
 	char place[ADA_PLACE_TEXT];
@@ -104,7 +115,7 @@ static int asked_match(const struct ada_policy *policy, struct ada_policy_image 
 	ada_place_text(place, image->path ? image->path : "", at->address);
 	ada_names_open(&names, name, place);
 	*redacted = redacted_of(policy, &names);
-	asked_add(policy, &names, *redacted, set);
+	asked_add(policy, &names, *redacted, set, named);
 	ada_names_close(&names);
 	return *redacted ? ada_array_push(&image->redacted, ((struct ada_policy_redacted){ function, *redacted })) : 0;
 }
@@ -122,7 +133,7 @@ int ada_policy_captures_match(struct ada_policy *policy, struct ada_policy_image
 		uint32_t redacted;
 		char plain[64];
 
-		if (asked_match(policy, image, name, i, &set, &redacted))
+		if (asked_match(policy, image, name, i, &set, &redacted, &captured.named))
 			return -ENOMEM;
 		snprintf(plain, sizeof plain, "%.*s", (int)strcspn(name, "@"), name);
 		if (libc && set.items[0].argument)

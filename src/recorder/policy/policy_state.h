@@ -51,6 +51,7 @@ struct ada_policy_match {
 struct ada_policy_captured {
 	uint32_t function; /* symbolIndex */
 	uint8_t set;	   /* of ada_policy.sets */
+	bool named;	   /* --capture names it literally, and the user hasn't been told yet if it can't be hooked */
 };
 
 struct ada_policy_redacted {

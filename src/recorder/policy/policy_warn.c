@@ -1,4 +1,4 @@
-/* Tells the user of rules that name no function, or a function that can't be hooked. */
+/* Tells the user of rules and captures that name no function, or a function that can't be hooked. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,21 +27,34 @@ static enum ada_refusal refusal_of(const struct ada_plan_function *function)
 	return function->flags & ADA_FUNCTION_INTERCEPT ? ADA_REFUSAL_INTERCEPTED : (enum ada_refusal)function->refusal;
 }
 
+/* `text`: the rule or option that names the function. */
+static void warn_refused(const struct ada_policy_image *image, const struct ada_plan *plan, uint32_t number, const char *text,
+			 struct ada_error *first)
+{
+	const struct ada_plan_function *function = &ada_plan_functions(plan)[number];
+	enum ada_refusal refusal = refusal_of(function);
+
+	if (refusal)
+		ada_policy_tell(first, "%s: %s in %s can't be hooked at its entry (%s: %s)", text, ada_plan_string(plan, function->name),
+				image->path ? image->path : "a module", ada_refusal_key(refusal), ada_refusal_text(refusal));
+}
+
 void ada_policy_warn_refused(struct ada_policy_image *image, const struct ada_plan *plan, struct ada_error *first)
 {
 	for (size_t i = 0; i < image->matches.count; i++) {
 		struct ada_policy_match *match = &image->matches.items[i];
 
-		for (size_t j = 0; j < match->functions.count && !match->told; j++) {
-			const struct ada_plan_function *function = &ada_plan_functions(plan)[ADA_POLICY_NUMBER(match->functions.items[j])];
-			enum ada_refusal refusal = refusal_of(function);
-
-			if (refusal && (match->functions.items[j] & ADA_POLICY_LITERAL))
-				ada_policy_tell(first, "%s: %s in %s can't be hooked at its entry (%s: %s)", match->rule->trigger->text,
-						ada_plan_string(plan, function->name), image->path ? image->path : "a module",
-						ada_refusal_key(refusal), ada_refusal_text(refusal));
-		}
+		for (size_t j = 0; j < match->functions.count && !match->told; j++)
+			if (match->functions.items[j] & ADA_POLICY_LITERAL)
+				warn_refused(image, plan, ADA_POLICY_NUMBER(match->functions.items[j]), match->rule->trigger->text, first);
 		match->told = true;
+	}
+	for (size_t i = 0; i < image->captured.count; i++) {
+		struct ada_policy_captured *captured = &image->captured.items[i];
+
+		if (captured->named)
+			warn_refused(image, plan, captured->function, "--capture", first);
+		captured->named = false;
 	}
 }
 
