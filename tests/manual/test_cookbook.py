@@ -15,8 +15,6 @@ BOOK = (HERE.parents[1] / "docs" / "cookbook.md").read_text()
 ELSEWHERE = {"With nothing but a terminal", "Under systemd", "In a container", "In gdb"}
 SLOW = "300000\n"                   # a request of so many microseconds
 
-pytestmark = pytest.mark.traces
-
 
 def recipe(title):
     """Its commands in their order. The program's slow function has another name here."""
@@ -45,6 +43,7 @@ def test_each_recipe_is_tried():
     assert set(re.findall(r"^## (.*)$", BOOK, re.MULTILINE)) == ELSEWHERE | {"A server for days", "Less loss", "Less cost", "From CI"}
 
 
+@pytest.mark.traces
 def test_a_server_for_days(scene):
     """What it says while the server runs, and of a slow request at the end."""
     trace, status, narrate, limited, told = recipe("A server for days")
@@ -69,6 +68,7 @@ def test_a_server_for_days(scene):
     assert (scene.place / "slow.log").read_text().startswith("A call of handle took ")
 
 
+@pytest.mark.traces
 def test_less_loss(scene):
     for command in recipe("Less loss"):
         scene.run(command)
@@ -80,6 +80,7 @@ def test_less_loss(scene):
     assert counted(scene)[0].keys() & {"tick", "pair"} == {"pair"}
 
 
+@pytest.mark.traces
 def test_less_cost(scene):
     trace, cost, tune, again, budget = recipe("Less cost")
     assert "1 thread" in scene.run(trace.replace("./program", "./program 200000"))
@@ -93,6 +94,7 @@ def test_less_cost(scene):
     assert "main" in counted(scene)[0]
 
 
+@pytest.mark.traces
 def test_from_ci(scene):
     """The status is the tests'; where they fail, why is told, and the recording is small."""
     record, compare, flame = recipe("From CI")

@@ -69,8 +69,6 @@ SUBSTITUTES = {
 OTHER_ROWS = {"ada-report.1 ada report --diff": True, "ada-export.1 ada export -f folded": True, "ada-export.1 sqlite3": True}
 STATUS = {"ada-query.1 ada query \"SELECT funktion": 125, "ada-verify.1": 1}
 
-pytestmark = pytest.mark.traces
-
 
 def of(table, page, command, default=None):
     """A table's entry for a command of a page."""
@@ -146,7 +144,7 @@ def scene(ada, session, tmp_path_factory):
         shutil.rmtree(each.place)
 
 
-def try_example(scene, page, command, shown, run=None):
+def try_example(scene, page, command, shown):
     """Runs it, and compares."""
     used = command
     for old, new in of(SUBSTITUTES, page, command, []):
@@ -163,6 +161,7 @@ def try_example(scene, page, command, shown, run=None):
 PLAIN = sorted({page for page, steps in STEPS.items() for command, _ in steps if not of(NOT_RUN, page, command) and of(SCENES, page, command) != "server"})
 
 
+@pytest.mark.traces
 @pytest.mark.parametrize("page", PLAIN)
 def test_the_examples_of(scene, page):
     for command, shown in STEPS[page]:
@@ -184,6 +183,7 @@ STORY = ("4000", "6000", "ada-status.1", "ada-top.1", "ada-mark.1", "ada-trigger
          "ada-trigger.1 ada trigger remove", "ada-stop.1")
 
 
+@pytest.mark.traces
 def test_a_server_under_way(scene):
     here = scene("server")
     (command, shown), = [step for step in STEPS["ada-trace.1"] if step[0].endswith("./server")]
@@ -212,6 +212,7 @@ def test_a_server_under_way(scene):
     try_example(here, "ada-trigger.1", test, shown)
 
 
+@pytest.mark.traces
 def test_the_rules_of_ada_triggers_are_rules(scene):
     """All in one file, as the page says."""
     rules, = examples.of_page(PAGES["ada-triggers.7"])[1]

@@ -22,8 +22,6 @@ HANGS = {"hang": lambda said: said.count(" deadlock ") == 2,            # by wha
 REAL = ("assertion", "endless", "checkpoint")
 EXERCISES = ("spike", "hang", "crash")
 
-pytestmark = pytest.mark.traces
-
 
 def plain(text):
     """Without what differs by run, however its lines are broken, and of several calls in one window as of one."""
@@ -64,6 +62,7 @@ def on_a_disk(place):
     return subprocess.run(["stat", "--file-system", "--format=%T", place], capture_output=True, text=True, check=True).stdout.strip() not in ("tmpfs", "ramfs")
 
 
+@pytest.mark.traces
 @pytest.mark.parametrize("page, program", [*((PAGES / f"{name}.md", None) for name in REAL), *((PAGES / f"{name}.md", name) for name in EXERCISES),
                                            (MANUAL, "spike")], ids=[*REAL, *EXERCISES, "manual"])
 def test_what_a_page_shows(ada, tmp_path, page, program, need):
