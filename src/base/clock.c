@@ -61,12 +61,22 @@ uint64_t ada_clock_counter(void)
 #endif
 }
 
-uint64_t ada_clock_boottime_ns(void)
+static uint64_t clock_now(clockid_t id)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_BOOTTIME, &now);
+	clock_gettime(id, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t ada_clock_boottime_ns(void)
+{
+	return clock_now(CLOCK_BOOTTIME);
+}
+
+uint64_t ada_clock_thread_ns(void)
+{
+	return clock_now(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* The tightest of several counter-time-counter sandwiches: an interrupt or a preemption widens one, never all. */

@@ -19,6 +19,7 @@ struct ada_clock; /* one writer; conversions on the same thread, or under the ow
 
 uint64_t ada_clock_counter(void);
 uint64_t ada_clock_boottime_ns(void);
+uint64_t ada_clock_thread_ns(void);		   /* CPU time of the calling thread */
 int ada_clock_open(struct ada_clock **clock);	   /* takes its first calibration: a few ms */
 void ada_clock_calibrate(struct ada_clock *clock); /* call it about every 100 ms while recording */
 uint64_t ada_clock_ns(struct ada_clock *clock, uint64_t counter);

@@ -12,6 +12,7 @@ from harness import check_recording
 from live import Live
 
 QUICK = 2000                # calls of `quick` in one of `above`
+STOP_NS = 5_500_000         # of CPU time: a tenth more than 5 ms
 FLIP_S = 60                 # at most, until a hook went and came back while eight threads never rest
 ROUNDS, ROUNDS_S = 10_000, 3000     # with --all-variants, and how long they may take
 
@@ -228,6 +229,31 @@ def test_stops_are_few_and_short_with_many_threads(ada, build_dir, tmp_path):
     ledger, lasted = manifest["ledger"], manifest["endNs"] - manifest["startNs"]
     assert ledger["stops"] > 0 and 0 < ledger["longestStopNs"] <= ledger["stoppedNs"]
     assert ledger["stoppedNs"] - ledger["longestStopNs"] <= 15e6 + lasted / 500
+
+
+@pytest.mark.parametrize("threads", [8, 64])
+def test_no_stop_is_longer_than_it_may_be(ada, build_dir, tmp_path, threads):
+    """Two thousand functions go out, each in a page of its own, and come back all at once: more than one stop has time for. How long ada works
+    in a stop is its own doing; how long it waits for a processor meanwhile the machine's."""
+    live = Live(ada, tmp_path / "ada", [build_dir / "tests/budget/budget_many", threads], "--budget=0.1%", "--disk-limit=64M")
+
+    def comes(what, seconds):
+        limit = time.monotonic() + seconds
+        while not what(live.request("status")["providers"][0]["budget"]) and time.monotonic() < limit:
+            time.sleep(0.05)
+        return what(live.request("status")["providers"][0]["budget"])
+    try:
+        comes(lambda budget: budget["muted"] >= 1500, FLIP_S / 2)       # a full machine lets fewer go out in that time
+        assert comes(lambda budget: budget["muted"], FLIP_S)
+        assert ada("trigger", "add", live.session, "latency=many_*>10s").status == 0
+        assert comes(lambda budget: budget["cameBack"] and budget["muted"] < 100, 2 * FLIP_S)
+        assert live.end()[0] == "sum right\n"
+    finally:
+        live.close()
+    assert ada("verify", live.session).status == 0
+    ledger, = (json.loads(path.read_text())["ledger"] for path in live.session.glob("pid_*/manifest.json"))
+    print(f"{ledger['stops']} stops, dearest {ledger['dearestStopNs']}, longest {ledger['longestStopNs']} ns")
+    assert ledger["stops"] > 1 and 0 < ledger["dearestStopNs"] <= STOP_NS
 
 
 def test_a_child_begins_with_what_its_siblings_let_go_of(ada, build_dir, tmp_path):

@@ -215,6 +215,8 @@ static void a_stop_leaves_time_for_what_comes_behind(void **state)
 	assert_int_equal(ada_pace_reads_until(&pace, 100, 1000000, 5000000), 2500000);
 	assert_int_equal(ada_pace_reads_until(&pace, 1000, 1000000, 5000000), 0);
 	assert_int_equal(ada_pace_reads_until(&pace, 0, 5000000, 5000000), 0);
+	assert_int_equal(ada_pace_writes_until(&pace, 100, 5000000), 4000000);
+	assert_int_equal(ada_pace_writes_until(&pace, 1000, 5000000), 0);
 	ada_pace_note(&pace, 100, 1000, 3000, 100 * 15000);
 	assert_true(pace.thread_ns == 15000 && pace.writing == 2); /* held up once: no more than twice as slow */
 	ada_pace_note(&pace, 100, 1000, 2000, 100 * 7000);

@@ -98,7 +98,7 @@ static bool look_up_all(struct ada_budget *budget)
 static void notice_speakers(struct ada_budget *budget, uint64_t now_ns)
 {
 	for (size_t i = 0; i < budget->lines.count; i++)
-		if (budget->functions.items[i].out && !budget->functions.items[i].filters &&
+		if (budget->functions.items[i].out && !budget->functions.items[i].filters && !budget->lines.items[i].unfinished &&
 		    budget->functions.items[i].events > STILL_SPEAKS) {
 			ada_text_look(&budget->text, budget->provider);
 			ada_words_add(&budget->lines.items[i].words, &budget->text, budget->lines.items[i].function_id);

@@ -18,20 +18,32 @@ struct batch {
 	size_t count, words;
 };
 
+/* What is to become of it: what was begun is ended, unless it is to become the contrary by now. A verdict that is done says nothing more. */
+static enum ada_verdict wanted(const struct ada_budget *budget, size_t position)
+{
+	const struct ada_budget_function *function = &budget->functions.items[position];
+
+	if (function->verdict == (function->out ? ADA_VERDICT_RETURN : ADA_VERDICT_LEAVE))
+		return function->verdict;
+	return budget->lines.items[position].unfinished;
+}
+
 static void choose_flips(struct ada_budget *budget, struct batch *batch, enum ada_verdict verdict)
 {
 	for (size_t i = 0; i < budget->functions.count && batch->count < FLIPS_MAX; i++) {
 		const struct ada_budget_line *line = &budget->lines.items[i];
+		size_t first = line->unfinished == verdict ? line->reached : 0, words;
 
-		if (budget->functions.items[i].verdict != verdict)
+		if (wanted(budget, i) != verdict)
 			continue;
 		if (verdict == ADA_VERDICT_LEAVE ? !ada_budget_find(budget, i) : !line->found)
 			continue;
-		if (batch->words && batch->words + line->words.items.count > WORDS_MAX)
+		words = line->words.items.count - first;
+		if (batch->words && batch->words + words > WORDS_MAX)
 			continue;
-		batch->words += line->words.items.count;
+		batch->words += words;
 		batch->positions[batch->count] = i;
-		batch->flips[batch->count++] = (struct ada_flip){ .out = verdict == ADA_VERDICT_LEAVE };
+		batch->flips[batch->count++] = (struct ada_flip){ .out = verdict == ADA_VERDICT_LEAVE, .first = first };
 	}
 	for (size_t i = 0; i < batch->count; i++) /* lines don't move any more */
 		batch->flips[i].words = &budget->lines.items[batch->positions[i]].words;
@@ -42,30 +54,51 @@ static void add(uint64_t *word, uint64_t more)
 	__atomic_store_n(word, *word + more, __ATOMIC_RELAXED);
 }
 
-static void note_one(struct ada_budget *budget, const struct ada_flips *flips, const struct ada_flip *flip, size_t position,
-		     double calls_per_event)
+/* Its hook is out, or the first of its words are: calls are missing from now on. */
+static void note_left(struct ada_budget *budget, const struct ada_flips *flips, size_t position, double calls_per_event)
 {
 	struct ada_budget_function *function = &budget->functions.items[position];
 	struct ada_budget_line *line = &budget->lines.items[position];
 
-	if (!flip->status && flip->out) {
-		line->loads = budget->provider->segment.modules[ADA_FUNCTION_MODULE(line->function_id)].loads;
-		line->expected = false;
-		ada_decide_left(function, flips->to_ns);
-		add(&budget->provider->stops.left, 1);
-		ada_budget_mute(budget, position, flips->from_ns, (double)function->events * calls_per_event);
+	if (function->out)
+		return;
+	line->loads = budget->provider->segment.modules[ADA_FUNCTION_MODULE(line->function_id)].loads;
+	line->expected = false;
+	ada_decide_left(function, flips->to_ns);
+	add(&budget->provider->stops.left, 1);
+	ada_budget_mute(budget, position, flips->from_ns, (double)function->events * calls_per_event);
+}
+
+/* Someone else has changed the bytes: a debugger, the program itself, the loader. */
+static void note_strange(struct ada_budget *budget, const struct ada_flip *flip, size_t position)
+{
+	struct ada_budget_function *function = &budget->functions.items[position];
+	struct ada_budget_line *line = &budget->lines.items[position];
+
+	line->found = false;
+	function->fixed = flip->out;
+	line->fixed = flip->out ? ADA_FIXED_UNKNOWN : line->fixed;
+}
+
+static void note_one(struct ada_budget *budget, const struct ada_flips *flips, const struct ada_flip *flip, size_t position,
+		     double calls_per_event)
+{
+	struct ada_budget_line *line = &budget->lines.items[position];
+	bool begun = flip->status == -EAGAIN && flip->done > flip->first;
+
+	if (begun) {
+		line->unfinished = flip->out ? ADA_VERDICT_LEAVE : ADA_VERDICT_RETURN;
+		line->reached = flip->done;
+	}
+	if (!flip->status)
+		line->unfinished = ADA_VERDICT_STAY;
+	if ((begun || !flip->status) && flip->out) {
+		note_left(budget, flips, position, calls_per_event);
 	} else if (!flip->status) {
 		ada_budget_unmute(budget, position, flips->to_ns);
 		add(&budget->provider->stops.returned, 1);
 	} else if (flip->status != -EAGAIN && flip->status != -EBUSY) {
-		/* Someone else has changed the bytes: a debugger, the program itself, the loader. */
-		line->found = false;
-		if (flip->out) {
-			line->fixed = ADA_FIXED_UNKNOWN;
-			function->fixed = true;
-		} else {
-			function->fixed = false;
-		}
+		note_strange(budget, flip, position);
 	}
 }
 
@@ -79,6 +112,8 @@ static void note_stop(const struct ada_budget *budget, const struct ada_flips *f
 	add(&stops->total_ns, flips->still_ns);
 	if (flips->still_ns > stops->longest_ns)
 		__atomic_store_n(&stops->longest_ns, flips->still_ns, __ATOMIC_RELAXED);
+	if (flips->cpu_ns > stops->dearest_ns)
+		__atomic_store_n(&stops->dearest_ns, flips->cpu_ns, __ATOMIC_RELAXED);
 }
 
 static void note_failure(struct ada_budget *budget, int status, const struct ada_error *error, uint64_t now_ns)

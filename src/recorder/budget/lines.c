@@ -43,6 +43,7 @@ void ada_budget_unmute(struct ada_budget *budget, size_t position, uint64_t ns)
 	struct ada_mute *mute = line->mute ? &budget->provider->mutes.items[line->mute - 1] : NULL;
 
 	budget->functions.items[position].out = false;
+	line->unfinished = ADA_VERDICT_STAY;
 	if (mute && !mute->to_ns)
 		mute->to_ns = ns;
 }
@@ -164,6 +165,7 @@ static void copy_words(struct ada_budget *budget, size_t position, const struct 
 	line->words.patch = from->words.patch;
 	line->words.filters = from->words.filters;
 	line->found = true;
+	line->unfinished = from->unfinished; /* from the first word on: the fork may lie before the last stop */
 	if (budget->text.memory >= 0 && ada_words_are(&line->words, &budget->text, false))
 		ada_budget_unmute(budget, position, budget->provider->start_ns);
 }

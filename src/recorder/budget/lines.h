@@ -11,9 +11,12 @@
 struct ada_budget_line {
 	uint64_t function_id;
 	struct ada_words words;
-	bool on_path;	 /* a settled window names it: it stays */
-	bool expected;	 /* it is to go out whatever it costs here, as soon as there is a stop with time for it (learned.h) */
-	bool found;	 /* its words are there */
+	bool on_path;  /* a settled window names it: it stays */
+	bool expected; /* it is to go out whatever it costs here, as soon as there is a stop with time for it (learned.h) */
+	bool found;    /* its words are there */
+	/* Where a stop had no time for all of its words: what it is to become, and from which word on; else STAY. Until it is done it is muted. */
+	enum ada_verdict unfinished;
+	size_t reached;
 	bool looked_for; /* whether rules or --keep name it is known, as of the policy's version */
 	enum ada_fixed fixed;
 	uint32_t loads; /* how often its module had been loaded when its hook was taken out */

@@ -40,7 +40,7 @@ int ada_spans_open(struct ada_spans *spans, pid_t pid, int memory, const struct 
 
 	*spans = (struct ada_spans){ .pid = pid, .memory = memory };
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < flips[i].words->items.count && !status; k++)
+		for (size_t k = flips[i].first; k < flips[i].words->items.count && !status; k++)
 			status = take_word(spans, &by_key, &flips[i].words->items.items[k]);
 	ada_table_free(&by_key);
 	for (size_t i = 0; i < spans->items.count; i++) {
@@ -67,19 +67,27 @@ static bool has_form(const uint8_t *bytes, const struct ada_word *word, bool out
 	return !memcmp(bytes, out ? word->out : word->in, word->bytes);
 }
 
-static int status_of(const struct ada_spans *spans, size_t first, const struct ada_words *words)
+/* How many words the flip has among those of `spans`. */
+static size_t words_left(const struct ada_flip *flip)
 {
-	for (size_t i = 0; i < words->items.count; i++) {
-		const struct ada_word *word = &words->items.items[i];
-		const uint8_t *bytes = bytes_of(spans, first + i, word);
-		int status = spans->items.items[spans->of.items[first + i]].status;
+	return flip->words->items.count - flip->first;
+}
 
-		if (status)
-			return status;
-		if (!has_form(bytes, word, false) && !has_form(bytes, word, true))
-			return -ESTALE;
+/* Of the words of which the first is number `number`. */
+static void note_read(const struct ada_spans *spans, size_t number, struct ada_flip *flip)
+{
+	for (size_t i = 0; i < words_left(flip) && !flip->status; i++) {
+		const struct ada_word *word = &flip->words->items.items[flip->first + i];
+		const uint8_t *bytes = bytes_of(spans, number + i, word);
+
+		flip->status = spans->items.items[spans->of.items[number + i]].status;
+		if (!flip->status && !has_form(bytes, word, false) && !has_form(bytes, word, true))
+			flip->status = -ESTALE;
+		if (!flip->status)
+			flip->done = flip->first + i + 1;
 	}
-	return 0;
+	if (flip->status && flip->status != -EAGAIN)
+		flip->done = flip->first;
 }
 
 /* As many as one system call may, which stops before one that isn't there. Returns how many are known now. */
@@ -109,9 +117,9 @@ void ada_spans_read(struct ada_spans *spans, struct ada_flip *flips, size_t coun
 
 	while (done < spans->items.count && ada_clock_boottime_ns() < until_ns)
 		done += read_some(spans, done);
-	for (size_t i = 0; i < count; number += flips[i++].words->items.count)
+	for (size_t i = 0; i < count; number += words_left(&flips[i++]))
 		if (!flips[i].status)
-			flips[i].status = status_of(spans, number, flips[i].words);
+			note_read(spans, number, &flips[i]);
 }
 
 static int put(const struct ada_spans *spans, const struct ada_span *span, const uint8_t *bytes)
@@ -121,35 +129,62 @@ static int put(const struct ada_spans *spans, const struct ada_span *span, const
 	return put == (ssize_t)span->bytes ? 0 : put < 0 ? -errno : -EIO;
 }
 
-static void change(struct ada_spans *spans, const struct ada_flip *flip, size_t first)
+static void change(struct ada_spans *spans, const struct ada_flip *flip, size_t number)
 {
-	for (size_t i = 0; i < flip->words->items.count; i++) {
-		const struct ada_word *word = &flip->words->items.items[i];
+	for (size_t i = 0; i < flip->done - flip->first; i++) {
+		const struct ada_word *word = &flip->words->items.items[flip->first + i];
 
-		memcpy(bytes_of(spans, first + i, word), flip->out ? word->out : word->in, word->bytes);
-		spans->items.items[spans->of.items[first + i]].changed = true;
+		memcpy(bytes_of(spans, number + i, word), flip->out ? word->out : word->in, word->bytes);
+		spans->items.items[spans->of.items[number + i]].changed = true;
 	}
 }
 
-void ada_spans_write(struct ada_spans *spans, struct ada_flip *flips, size_t count)
+/* What has the form already, from an earlier stop, isn't written again. */
+static bool is_to_be_written(const struct ada_spans *spans, const struct ada_span *span)
 {
-	size_t number = 0, done;
+	return span->changed && memcmp(spans->now + span->offset, spans->kept + span->offset, span->bytes);
+}
+
+/* The spans from `end` on were not written. */
+static void note_written(const struct ada_spans *spans, size_t number, size_t end, struct ada_flip *flip)
+{
+	for (size_t i = 0; i < flip->done - flip->first; i++)
+		if (spans->of.items[number + i] >= end) {
+			flip->done = flip->first + i;
+			flip->status = -EAGAIN;
+		}
+}
+
+static void restore(const struct ada_spans *spans, size_t end)
+{
+	for (; end; end--)
+		if (is_to_be_written(spans, &spans->items.items[end - 1]))
+			put(spans, &spans->items.items[end - 1], spans->kept);
+}
+
+void ada_spans_write(struct ada_spans *spans, struct ada_flip *flips, size_t count, uint64_t until_ns)
+{
+	size_t number = 0, end;
 	int status = 0;
 
 	memcpy(spans->kept, spans->now, (size_t)(spans->kept - spans->now));
-	for (size_t i = 0; i < count; number += flips[i++].words->items.count)
-		if (!flips[i].status)
-			change(spans, &flips[i], number);
-	for (done = 0; done < spans->items.count && !status; done++)
-		if (spans->items.items[done].changed)
-			status = put(spans, &spans->items.items[done], spans->now);
-	if (!status)
-		return;
-	for (; done; done--)
-		if (spans->items.items[done - 1].changed)
-			put(spans, &spans->items.items[done - 1], spans->kept);
-	for (size_t i = 0; i < count; i++)
-		flips[i].status = flips[i].status ?: status;
+	for (size_t i = 0; i < count; number += words_left(&flips[i++]))
+		change(spans, &flips[i], number);
+	for (end = 0; end < spans->items.count && !status; end++)
+		if (is_to_be_written(spans, &spans->items.items[end])) {
+			if (ada_clock_boottime_ns() >= until_ns)
+				break;
+			status = put(spans, &spans->items.items[end], spans->now);
+		}
+	if (status)
+		restore(spans, end);
+	for (size_t i = number = 0; i < count; number += words_left(&flips[i++])) {
+		if (status && flips[i].done > flips[i].first) {
+			flips[i].status = status;
+			flips[i].done = flips[i].first;
+		}
+		note_written(spans, number, end, &flips[i]);
+	}
 }
 
 void ada_spans_close(struct ada_spans *spans)
@@ -160,9 +195,16 @@ void ada_spans_close(struct ada_spans *spans)
 	spans->now = spans->kept = NULL;
 }
 
+uint64_t ada_pace_writes_until(const struct ada_pace *pace, size_t threads, uint64_t deadline_ns)
+{
+	double release_ns = pace->thread_ns * (double)threads;
+
+	return (double)deadline_ns > release_ns ? deadline_ns - (uint64_t)release_ns : 0;
+}
+
 uint64_t ada_pace_reads_until(const struct ada_pace *pace, size_t threads, uint64_t now_ns, uint64_t deadline_ns)
 {
-	double left_ns = (double)deadline_ns - (double)now_ns - pace->thread_ns * (double)threads;
+	double left_ns = (double)ada_pace_writes_until(pace, threads, deadline_ns) - (double)now_ns;
 
 	return left_ns > 0 ? now_ns + (uint64_t)(left_ns / (1 + pace->writing)) : 0;
 }

@@ -71,20 +71,23 @@ static size_t read_piece(struct walk *walk, pid_t pid, uint64_t at)
 	return got > 0 ? (size_t)got / 8 : 0;
 }
 
-/* From its start to its end. */
-static void walk_stack(struct walk *walk, pid_t pid, uint64_t start)
+/* From its start to its end. False: there is no time left. */
+static bool walk_stack(struct walk *walk, pid_t pid, uint64_t start)
 {
-	uint64_t at = start;
+	uint64_t at = start, deadline_ns = walk->look->deadline_ns;
 	size_t count = 1;
 
 	for (unsigned i = 0; i < STACK_POINTER_BEFORE; i++)
 		walk->before[i] = 0;
 	while (count && at < start + STACK_LOOKED_AT) {
+		if (deadline_ns && ada_clock_boottime_ns() > deadline_ns)
+			return false;
 		count = read_piece(walk, pid, at);
 		for (size_t i = 0; i < count; i++)
 			walk_word(walk, walk->piece[i]);
 		at += count * 8;
 	}
+	return true;
 }
 
 int ada_stacks_look(const struct ada_hold *hold, const struct ada_held *thread, const struct ada_stacks_look *look)
@@ -101,11 +104,9 @@ int ada_stacks_look(const struct ada_hold *hold, const struct ada_held *thread, 
 	walk->count = 0;
 	walk->overflow = false;
 	walk_add(walk, thread->registers.rsp);
-	for (unsigned i = 0; i < walk->count && !status; i++) {
-		walk_stack(walk, hold->pid, walk->starts[i]);
-		if (walk->overflow || (look->deadline_ns && ada_clock_boottime_ns() > look->deadline_ns))
+	for (unsigned i = 0; i < walk->count && !status; i++)
+		if (!walk_stack(walk, hold->pid, walk->starts[i]) || walk->overflow)
 			status = -EAGAIN;
-	}
 	free(walk);
 	return status;
 }

@@ -15,7 +15,9 @@
 #include "base/clock.h"
 
 #define POLL_NS 50000
-#define POLLS_AWAKE 300 /* a thread that runs stops within microseconds; who sleeps may get a CPU much later */
+#define POLLS_AWAKE 300	    /* a thread that runs stops within microseconds; who sleeps may get a CPU much later */
+#define POLL_FIRST_NS 20000 /* of who goes before others */
+#define POLLS_FIRST 4
 #define POLLS_A_LOOK 16 /* whether the thread is a zombie by now */
 #define STEPS_MAX 64
 
@@ -37,6 +39,9 @@ static bool is_dead(pid_t pid, pid_t tid)
 
 int ada_hold_wait(struct ada_hold *hold, struct ada_held *thread, int *signal, int *event)
 {
+	const unsigned awake = hold->precedes ? POLLS_FIRST : POLLS_AWAKE;
+	const struct timespec pause = { .tv_nsec = hold->precedes ? POLL_FIRST_NS : POLL_NS };
+
 	for (unsigned polls = 1;; polls++) {
 		siginfo_t info = { 0 };
 		/* Only stops: a status that someone else waits for is left to them. */
@@ -47,16 +52,16 @@ int ada_hold_wait(struct ada_hold *hold, struct ada_held *thread, int *signal, i
 			*event = info.si_status >> 8;
 			return 0;
 		}
-		if ((status && errno == ECHILD) || (polls >= POLLS_AWAKE && polls % POLLS_A_LOOK == 0 && is_dead(hold->pid, thread->tid))) {
+		if ((status && errno == ECHILD) || (polls >= awake && polls % POLLS_A_LOOK == 0 && is_dead(hold->pid, thread->tid))) {
 			thread->gone = true;
 			return -ESRCH;
 		}
 		if (ada_clock_boottime_ns() > hold->deadline_ns)
 			return -ETIMEDOUT;
-		if (polls < POLLS_AWAKE)
+		if (polls < awake)
 			sched_yield();
 		else
-			nanosleep(&(struct timespec){ .tv_nsec = POLL_NS }, NULL);
+			nanosleep(&pause, NULL);
 	}
 }
 
@@ -122,30 +127,33 @@ static int await_stop(struct ada_hold *hold, struct ada_held *thread)
 		return ada_error_set(hold->error, -status, "thread %d can't be stopped: it waits in the kernel (vfork?)", thread->tid);
 	thread->stopped = !ptrace(PTRACE_GETREGS, thread->tid, 0, &thread->registers);
 	thread->gone = !thread->stopped;
-	if (!hold->still_ns)
+	if (!hold->still_ns) {
 		hold->still_ns = ada_clock_boottime_ns();
+		hold->still_cpu_ns = ada_clock_thread_ns();
+	}
 	return 0;
 }
 
 /* A single thread that isn't stopped yet runs, or would if it had a CPU: only several wait for one another. */
-static void limit_several(struct ada_hold *hold, uint64_t start_ns)
+static void limit_several(struct ada_hold *hold, uint64_t start_ns, uint64_t start_cpu_ns)
 {
 	if (hold->threads.count < 2 || hold->still_ns)
 		return;
 	hold->still_ns = start_ns;
+	hold->still_cpu_ns = start_cpu_ns;
 	if (hold->limit_ns && hold->deadline_ns > start_ns + hold->limit_ns)
 		hold->deadline_ns = start_ns + hold->limit_ns;
 }
 
 int ada_hold_all(struct ada_hold *hold)
 {
-	uint64_t start_ns = ada_clock_boottime_ns();
+	uint64_t start_ns = ada_clock_boottime_ns(), start_cpu_ns = ada_clock_thread_ns();
 	unsigned found;
 	int status;
 
 	do {
 		status = seize_new(hold, &found);
-		limit_several(hold, start_ns);
+		limit_several(hold, start_ns, start_cpu_ns);
 		for (size_t i = 0; i < hold->threads.count && !status; i++)
 			if (!hold->threads.items[i].stopped && !hold->threads.items[i].gone)
 				status = await_stop(hold, &hold->threads.items[i]);

@@ -16,8 +16,10 @@ struct ada_hold {
 	pid_t pid;
 	ADA_ARRAY(struct ada_held) threads;
 	uint64_t deadline_ns;
-	uint64_t limit_ns; /* so long threads may stand still while others are awaited; 0: until the deadline */
-	uint64_t still_ns; /* filled in: since when threads have stood still; 0: none has */
+	uint64_t limit_ns;     /* so long threads may stand still while others are awaited; 0: until the deadline */
+	bool precedes;	       /* this thread goes before those that it waits for, which get its CPU while it sleeps alone */
+	uint64_t still_ns;     /* filled in: since when threads have stood still; 0: none has */
+	uint64_t still_cpu_ns; /* and the CPU time that this thread had used by then */
 	struct ada_error *error;
 };
 

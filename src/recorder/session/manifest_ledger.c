@@ -33,6 +33,7 @@ json_object *ada_manifest_ledger(const struct ada_provider *provider)
 	ada_json_count(object, "stops", provider->stops.count);
 	ada_json_count(object, "stoppedNs", provider->stops.total_ns);
 	ada_json_count(object, "longestStopNs", provider->stops.longest_ns);
+	ada_json_count(object, "dearestStopNs", provider->stops.dearest_ns);
 	ada_json_count(object, "counted", provider->ledger.counted);
 	ada_json_count(object, "functionCount", functions);
 	for (size_t i = 0; i < functions && i < SHOWN; i++)
