@@ -2,6 +2,7 @@
 recorded, and nothing is lost: the books are exact, and sums by function are those of all calls, whoever looks, or is killed, meanwhile."""
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -164,6 +165,23 @@ def test_age(ada, live):
     start = json.loads((one.session / "session.json").read_text())["startNs"]
     assert row["first"] - start > 5e8 and row["last"] - row["first"] > 1.5e9
     assert abs(calls_of(ada, one.session)[0] - own_calls(book)) <= 4
+
+
+def test_nothing_older_stays(ada, tmp_path, monkeypatch, capfd):
+    """The oldest event on the disk, ten times a second while it is recorded: a segment lasts a second and goes whole, a look comes twice a
+    second, and what goes is summed up first."""
+    slack, bench = 3, pathlib.Path(__file__).resolve().parents[2] / "bench" / "age_bench"
+    monkeypatch.setenv("BENCH_PLACE", str(tmp_path))
+    done = subprocess.run([bench, ada.path, "0.2", "10", "2"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with capfd.disabled():
+        print(done.stdout, end="")
+    median, looks, most, events, late = re.fullmatch(
+        r"0\.2 million events a second: the oldest event is (-?[0-9.]+) s older than 2 s at the median of (\d+) looks, (-?[0-9.]+) s at most; "
+        r"([0-9,]+) events made, late ([0-9.]+) s\n", done.stdout).groups()
+    assert int(looks) > 20 and int(events.replace(",", "")) > 1000000
+    # What is younger than that would have gone too soon.
+    assert -.2 < float(median) <= float(most) < slack + float(late), done.stdout
 
 
 def test_windows_go_with_the_index(ada, live):
