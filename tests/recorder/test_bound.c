@@ -267,6 +267,37 @@ static void what_is_on_its_way_has_not_gone(void **state)
 	ada_bound_close(bound);
 }
 
+/* So do those around what a window keeps, until it is given up. */
+static void what_is_kept_has_not_gone(void **state)
+{
+	const struct ada_bound_segment *kept;
+	struct ada_bound *bound = limit(4 * MIB);
+	char directory[PATH_MAX];
+
+	for (uint32_t thread = 0; thread < 8; thread++)
+		close_segment(bound, thread, 0, 1000 + 10 * thread);
+	until(ada_bound_state(bound).bytes >= 8 * MIB);
+	for (int i = 0; i < 3; i++) {
+		kept = ada_bound_next(bound, ada_clock_boottime_ns());
+		directory_of(kept->thread, directory);
+		ada_bound_go(bound, directory, 100 + (uint32_t)i)->keeps[0] = i == 1;
+	}
+	ada_bound_send(bound);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(take(bound)->keeps[0], i == 1);
+	assert_null(ada_bound_done(bound));
+	assert_int_equal(ada_bound_gone_ns(bound), 1005);
+	kept = ada_bound_kept(bound, 0);
+	assert_int_equal(kept->thread, 1);
+	directory_of(1, directory);
+	assert_true(ada_bound_drop(bound, ADA_BOUND_DROP, kept, directory, 101));
+	ada_bound_send(bound);
+	assert_int_equal(take(bound)->what, ADA_BOUND_DROP);
+	assert_null(ada_bound_done(bound));
+	assert_int_equal(ada_bound_gone_ns(bound), 1020);
+	ada_bound_close(bound);
+}
+
 static void make_names(uint64_t bytes)
 {
 	char path[PATH_MAX];
@@ -327,6 +358,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(all_go_in_order, begin, end),
 		cmocka_unit_test_setup_teardown(a_thread_never_overtakes_itself, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_on_its_way_has_not_gone, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_kept_has_not_gone, begin, end),
 		cmocka_unit_test_setup_teardown(a_limit_that_cant_be_kept_is_raised, begin, end),
 		cmocka_unit_test_setup_teardown(files_of_many_threads_have_room, begin, end),
 	};

@@ -450,13 +450,18 @@ static void take_done(struct ada_bound *bound, const struct ada_bound_job *job)
 	bound->gone += job->what == ADA_BOUND_DROP;
 }
 
-/* A segment that is there still may begin before the end of one that went. */
+static uint64_t first_start(const segment_list *list, uint64_t ns)
+{
+	for (size_t i = 0; i < list->count; i++)
+		ns = list->items[i].start_ns < ns ? list->items[i].start_ns : ns;
+	return ns;
+}
+
+/* A segment that is there still, also for a window alone, may begin before the end of one that went. */
 static void note_gone(struct ada_bound *bound)
 {
-	uint64_t gone_ns = bound->aged_ns;
+	uint64_t gone_ns = first_start(&bound->kept, first_start(&bound->segments, bound->aged_ns));
 
-	for (size_t i = 0; i < bound->segments.count; i++)
-		gone_ns = bound->segments.items[i].start_ns < gone_ns ? bound->segments.items[i].start_ns : gone_ns;
 	for (size_t i = bound->taken; i < bound->filled; i++) {
 		const struct ada_bound_job *job = job_at(bound, i);
 

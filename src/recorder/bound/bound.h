@@ -123,7 +123,7 @@ void ada_bound_wrote(struct ada_bound *bound, uint64_t bytes);
 bool ada_bound_is_full(const struct ada_bound *bound, uint64_t coming);
 /* What isn't events, and is small, may be so many bytes more: it has the limit's last part for itself. Any thread. */
 bool ada_bound_has_room(const struct ada_bound *bound, uint64_t bytes);
-/* Up to when all segments that were closed have gone; 0: none has. Any thread. */
+/* Up to when all segments that were closed have gone, and none is kept; 0: none has. Any thread. */
 uint64_t ada_bound_gone_ns(const struct ada_bound *bound);
 bool ada_bound_is_near(const struct ada_bound *bound); /* that may be so */
 
