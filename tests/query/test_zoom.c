@@ -147,42 +147,55 @@ static void check_views(const struct ada_zoom *zoom, const struct known *known, 
 	}
 }
 
-/* Columns with a function, its neighbours, and the path to a call. */
+/* Columns as one search gives them, and one that has no time for more than a leaf each time it is asked. */
+static void check_found(const struct ada_zoom_thread *thread, const struct ada_zoom_view *view, const struct ada_zoom_functions *functions,
+			uint64_t found)
+{
+	bool columns[2][50] = {};
+	uint64_t first, rest, since = 0;
+
+	assert_int_equal(ada_zoom_find(columns[0], &first, thread, view, functions, 0, UINT64_MAX), UINT64_MAX);
+	assert_int_equal(first, found);
+	for (first = UINT64_MAX; since != UINT64_MAX; first = first == UINT64_MAX ? rest : first) {
+		uint64_t before = since;
+
+		since = ada_zoom_find(columns[1], &rest, thread, view, functions, since, 0);
+		assert_true(since > before);
+	}
+	assert_int_equal(first, found);
+	assert_memory_equal(columns[0], columns[1], sizeof columns[0]);
+	for (uint64_t i = 0; i < thread->thread->count; i++) {
+		const struct ada_event *event = atf_thread_get(thread->thread->events, i);
+
+		if (event->event_kind == ADA_EVENT_CALL && event->function_id == functions->ids[0])
+			assert_true(columns[0][column_of(view, event->timestamp_ns)]);
+	}
+}
+
+/* Columns with a function, and the path to a call. */
 static void check_places(const struct ada_zoom *zoom, uint32_t number)
 {
 	const struct ada_zoom_thread *thread = &zoom->threads[number];
-	uint64_t count = thread->thread->count, at = some(count), wanted[2] = { UINT64_MAX, UINT64_MAX }, first, found = UINT64_MAX;
+	uint64_t count = thread->thread->count, at = some(count), found = UINT64_MAX, id;
+	struct ada_zoom_functions functions;
 	const struct ada_event *event;
 	struct ada_zoom_view view = { 0, UINT64_MAX / 2, 50, DEPTHS };
 	struct ada_stack stack;
 	ada_zoom_path path = {};
-	bool columns[50] = {};
 
 	while ((event = atf_thread_get(thread->thread->events, at))->event_kind != ADA_EVENT_CALL)
 		at--;
 	for (uint64_t i = 0; i < count; i++) {
 		const struct ada_event *other = atf_thread_get(thread->thread->events, i);
 
-		if (other->event_kind != ADA_EVENT_CALL || other->function_id != event->function_id)
-			continue;
-		found = found == UINT64_MAX ? i : found;
-		if (i < at)
-			wanted[0] = i;
-		else if (i > at && wanted[1] == UINT64_MAX)
-			wanted[1] = i;
+		if (found == UINT64_MAX && other->event_kind == ADA_EVENT_CALL && other->function_id == event->function_id)
+			found = i;
 	}
-	assert_int_equal(ada_zoom_seek(thread, at, event->function_id, true), wanted[0]);
-	assert_int_equal(ada_zoom_seek(thread, at, event->function_id, false), wanted[1]);
+	id = event->function_id;
+	ada_zoom_functions_make(&functions, &id, 1);
 	view.from_ns = atf_thread_get(thread->thread->events, 0)->timestamp_ns;
 	view.to_ns = atf_thread_get(thread->thread->events, count - 1)->timestamp_ns + 1;
-	assert_int_equal(ada_zoom_find(columns, &first, thread, &view, &event->function_id, 1), 0);
-	assert_int_equal(first, found);
-	for (uint64_t i = 0; i < count; i++) {
-		const struct ada_event *other = atf_thread_get(thread->thread->events, i);
-
-		if (other->event_kind == ADA_EVENT_CALL && other->function_id == event->function_id)
-			assert_true(columns[column_of(&view, other->timestamp_ns)]);
-	}
+	check_found(thread, &view, &functions, found);
 	assert_int_equal(ada_zoom_path_at(&path, thread, at), 0);
 	assert_int_equal(ada_stack_at(&stack, thread->thread, at), 0);
 	assert_int_equal(path.count, stack.frames.count + 1);

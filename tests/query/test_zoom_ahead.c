@@ -128,6 +128,31 @@ static void check_a_part(const struct ada_zoom *whole, struct ada_zoom *zoom)
 	ada_zoom_picture_free(&wanted);
 }
 
+/* Calls are found wherever they are: in what was read in turn, ahead, and not at all yet. */
+static void check_seeks(const struct ada_zoom_thread *thread)
+{
+	uint64_t count = thread->thread->count;
+
+	for (unsigned int i = 0; i < 60; i++) {
+		uint64_t from = some(count), id = atf_thread_get(thread->thread->events, some(count))->function_id, wanted = UINT64_MAX;
+		bool backwards = i % 2;
+		struct ada_zoom_functions functions;
+		struct ada_zoom_seek seek;
+
+		for (uint64_t at = from; wanted == UINT64_MAX && (backwards ? at > 0 : at < count); at += backwards ? UINT64_MAX : 1) {
+			const struct ada_event *event = atf_thread_get(thread->thread->events, at - backwards);
+
+			if (event->event_kind == ADA_EVENT_CALL && event->function_id == id)
+				wanted = at - backwards;
+		}
+		ada_zoom_functions_make(&functions, &id, 1);
+		ada_zoom_seek_open(&seek, thread, &functions, from, backwards);
+		while (!seek.done && seek.found == UINT64_MAX)
+			ada_zoom_seek_run(&seek, backwards ? 0 : UINT64_MAX, i % 3 ? 0 : UINT64_MAX);
+		assert_int_equal(seek.found, wanted);
+	}
+}
+
 /* Of plain files and packed ones. */
 static void test_pictures_ahead_are_those_of_the_whole(void **state)
 {
@@ -146,6 +171,8 @@ static void test_pictures_ahead_are_those_of_the_whole(void **state)
 		assert_int_equal(ada_zoom_open(&whole, fixture->session), 0);
 		assert_int_equal(ada_zoom_build(&whole, 1), 0);
 		open_read(&zoom, fixture, some(number % 3 ? 30000 : 1));
+		check_seeks(&whole.threads[0]);
+		check_seeks(&zoom.threads[0]);
 		for (int i = 0; i < 4; i++)
 			check_a_part(&whole, &zoom);
 		for (int i = 0; i < 4; i++)
@@ -198,6 +225,7 @@ static void test_some_leaves_of_a_wide_view(void **state)
 			assert_true(!is_read || path.items[path.count - 1].position == i);
 		}
 	}
+	check_seeks(thread);
 	assert_int_equal(ada_zoom_draw(&picture, thread, &view), 0);
 	for (uint32_t depth = 0; depth < picture.depths; depth++)
 		drawn += sums_of(&picture, depth).calls;

@@ -8,7 +8,7 @@ import pytest
 
 RANDOM = "random:11:3:30000"
 PAGE = ["", "style.css", "uplot.css", "uplot.js", "main.js", "api.js", "cite.js", "format.js", "names.js", "state.js", "timeline.js", "draw.js", "input.js", "strips.js",
-        "details.js", "ranged.js", "flame.js", "report.js", "narrative.js", "search.js", "lanes.js", "waits.js",
+        "details.js", "ranged.js", "flame.js", "report.js", "narrative.js", "search.js", "hits.js", "pick.js", "lanes.js", "waits.js",
         "baked.js"]
 
 
@@ -164,6 +164,65 @@ def test_a_search_marks_where_the_function_is_called(view, calls):
     assert server.ask("search", function="=rea")["found"] == server.ask("search", function="=re*")["found"] == 0
 
 
+def hits_from(server, asked, step, at, most=100_000):
+    """Hit after hit; and how many answers had none yet."""
+    found, going_on = [], 0
+    while len(found) < most and (told := server.ask("hit", step=step, **asked, **at))["hit"] or "looked" in told:
+        if hit := told["hit"]:
+            found.append((hit["at"], hit["thread"], hit["seq"], hit["function"][0]))
+            at = {"time": hit["at"], "thread": hit["thread"], "seq": hit["seq"]}
+        else:
+            going_on += 1
+            at = {"time": told["looked"]}
+    return found, going_on
+
+
+def known_hits(facts, calls, names):
+    number = {thread["tid"]: at for at, thread in enumerate(facts["threads"])}
+    return sorted((row["start"], number[row["tid"]], row["index_seq"], row["function"]) for row in calls if row["function"] in names)
+
+
+@pytest.mark.parametrize("more", [{}, {"for": 0}])
+def test_hits_are_all_calls_one_after_another(view, calls, more):
+    """Of all threads in the order of their times, forwards and backwards; also where each answer has time for a leaf alone."""
+    server = view(RANDOM)
+    every = known_hits(server.facts, calls, {"render", "recurse", "read"})
+    mixed = next(i for i in range(30, len(every)) if len({hit[1] for hit in every[i - 3:i + 3]}) == 3)
+    wanted = every[mixed - 30:mixed + 30]
+    found, going_on = hits_from(server, {"function": "re*", **more}, 1, {"time": wanted[0][0]}, 60)
+    assert len(wanted) == 60 and len({hit[1] for hit in wanted}) > 1 and found == wanted
+    back = hits_from(server, {"function": "re*", "only": wanted[-1][1], **more}, -1, {"time": server.facts["end"] + 1})[0]
+    assert back == [hit for hit in every if hit[1] == wanted[-1][1]][::-1]
+    assert "for" in more or not going_on
+    middle = wanted[30][0]
+    for step, hit in ((1, next(hit for hit in wanted if hit[0] >= middle)), (-1, next(hit for hit in wanted[::-1] if hit[0] < middle))):
+        assert hits_from(server, {"function": "re*", **more}, step, {"time": middle}, 1)[0] == [hit]
+    assert hits_from(server, {"function": "nothing like it", **more}, 1, {"time": 0}) == ([], 0)
+
+
+def test_an_event_at_another_time_is_no_place_to_go_on_from(view, calls):
+    """The page may have seen a session that was opened anew since."""
+    server = view(RANDOM)
+    (at, thread, seq, _), after, *_ = known_hits(server.facts, calls, {"malloc"})
+    asked = {"function": "=malloc", "step": 1, "thread": thread, "seq": seq}
+    assert server.ask("hit", time=at, **asked)["hit"]["seq"] == after[2]
+    assert server.ask("hit", time=at - 1, **asked)["hit"]["seq"] == seq
+    assert server.ask("hit", **{**asked, "time": at, "thread": 99})["hit"]["seq"] == seq
+
+
+def test_a_search_without_time_goes_on(view):
+    server = view(RANDOM)
+    asked = {"function": "malloc", "columns": 200, "from": 0, "to": server.facts["end"] + 1}
+    whole, columns, left, answers = server.ask("search", **asked), {}, {}, 0
+    while left is not None:
+        told = server.ask("search", **asked, **left, **{"for": 0})
+        for hit in told["hits"]:
+            columns.setdefault(hit["thread"], set()).update(hit["columns"])
+        left, answers = told.get("left"), answers + 1
+    assert answers > 3 and "left" not in whole
+    assert columns == {hit["thread"]: set(hit["columns"]) for hit in whole["hits"]}
+
+
 @pytest.mark.parametrize("command", ["report", "graph", "narrate"])
 def test_commands_answer_as_commands(ada, session, view, command):
     server = view("story")
@@ -193,7 +252,8 @@ def test_windows_and_losses_are_told(view):
 @pytest.mark.parametrize("path", [
     "timeline?threads=9", "timeline?threads=x", "timeline?threads=0&from=9&to=3", "timeline?threads=0&columns=0",
     "timeline?threads=0&columns=99999999", "timeline?threads=0&depths=0", "timeline?from=-1", "timeline?from=18446744073709551616", "call?thread=9&seq=0",
-    "call?thread=-1&seq=0", "call?seq=0", "call?thread=0&seq=x", "search", "search?function=", "search?function=re:/(",  "command", "command?run=trace", "command?run=report&from=x",
+    "call?thread=-1&seq=0", "call?seq=0", "call?thread=0&seq=x", "search", "search?function=", "search?function=re:/(", "search?function=a&for=x", "search?function=a&seq=x", "hit", "hit?step=1", "hit?function=a", "hit?function=a&step=2", "hit?function=a&step=1&time=x",
+    "hit?function=a&step=1&seq=-1", "command", "command?run=trace", "command?run=report&from=x",
     "command?run=detail&thread=7&seq=0", "command?run=report&window=x",
 ])
 def test_bad_questions_have_a_line_as_answer(view, path):

@@ -47,6 +47,13 @@ def test_the_page_works_from_a_file(ada, browser, exported, session):
         page.click("#found p + button")
         page.until("return document.getElementById('call').dataset.of")
         assert page.text("#call h2") == "malloc"
+        hits = page.run("const { ask } = await import('ada/api.js'), found = []; let told = {}, at = { time: 0 };"
+                        "while ((told = await ask('hit', { function: '=malloc', step: 1, ...at })).hit) { at = { time: told.hit.at, thread: told.hit.thread, seq: told.hit.seq }; found.push(`${told.hit.thread} ${told.hit.seq}`); }"
+                        "return found")
+        assert len(hits) == len(set(hits)) > 3
+        before = page.run("return document.getElementById('call').dataset.of")
+        page.click("#hit-next")
+        page.until("return document.getElementById('call').dataset.of !== arguments[0]", before)
         page.run("document.getElementById('canvas').focus()")
         page.keys("f", "\ue014")
         page.until("return document.getElementById('call').dataset.of")
@@ -75,7 +82,7 @@ def test_a_window_has_its_detail(browser, exported):
     assert details and len(data["details"]) == 1
     begun = next(row for row in details if row["kind"] == "call")
     with opened_page(browser, f"file://{path}") as page:
-        page.run("const { pick } = await import('ada/input.js'); await pick(arguments[0], arguments[1])", data["threads"][0], begun["index_seq"])
+        page.run("const { pick } = await import('ada/pick.js'); await pick(arguments[0], arguments[1])", data["threads"][0], begun["index_seq"])
         page.until("return document.getElementById('call').dataset.of")
         assert f"return_address {begun['detail']['return_address']}" in page.text("#call")
 
@@ -105,7 +112,7 @@ def test_all_windows_have_their_detail(ada, browser, opened, tmp_path):
     shown = next(thread for thread in baked(path)["timeline"]["threads"] if thread["thread"] == 0)["slices"][7::8]
     last = max(seq for seq in shown if (0, seq) in wanted)
     without = max(seq for seq in shown if seq >= 0 and (0, seq) not in wanted)
-    pick = "const { pick } = await import('ada/input.js'); await pick(0, arguments[0])"
+    pick = "const { pick } = await import('ada/pick.js'); await pick(0, arguments[0])"
     with opened_page(browser, f"file://{path}") as page:
         for seq, lost, words in ((last, "", "return_address"), (without, "", "Outside every window"), (last, "baked.details = [];", "than this file can hold")):
             page.run("const { baked } = await import('ada/baked.js'); const panel = document.getElementById('call'); panel.dataset.of = '';" + lost)

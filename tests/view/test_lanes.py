@@ -10,6 +10,7 @@ import pytest
 from conftest import Begun, opened_page
 from harness import Session, changed_manifest
 from live import Live
+from test_answers import hits_from
 
 HERE = pathlib.Path(__file__).parent
 RANDOM = "random:11:3:30000"
@@ -104,7 +105,7 @@ def test_arrows_lead_to_who_ended_a_wait(browser, serve, recorded):
         page.until("return Number(document.body.dataset.arrows) > 0")
         row = max((row for row in server.ask("command", run="waits")["rows"] if row["ended_function"] == "pthread_cond_broadcast"),
                   key=lambda row: row["stop"] - row["start"])
-        page.run("const { pick } = await import('./input.js'); await pick(arguments[0], arguments[1])", row["thread"], row["seq"])
+        page.run("const { pick } = await import('./pick.js'); await pick(arguments[0], arguments[1])", row["thread"], row["seq"])
         page.until("return document.getElementById('ender')")
         assert row["ended_function"] in page.text("#waiting")
         page.until("return document.getElementById('call').dataset.of === arguments[0]", f"{row['thread']} {row['seq']}")
@@ -223,9 +224,13 @@ def test_a_session_that_is_recorded_comes_in(ada, browser, serve, live):
     until(lambda: server.ask("session")["read"] > 1000)
     with opened_page(browser, server.url) as page:
         before = page.run("return (await import('./state.js')).state.session.events")
-        picked = page.run("const { pick } = await import('./input.js'), { state } = await import('./state.js'); await pick(0, 0);"
+        picked = page.run("const { pick } = await import('./pick.js'), { state } = await import('./state.js'); await pick(0, 0);"
                           "return state.picked.thread")
         assert picked == 0
+        page.run("(await import('./state.js')).change({ find: '=sell' })")
+        page.until("return document.getElementById('found').dataset.of === '=sell'")
+        page.click("#hit-next")
+        page.until("return document.querySelector('#call h2')?.innerText === 'sell'")
         live.tell("open\n")
         page.until("const { state } = await import('./state.js'); return state.session.events > arguments[0] + 1000 && "
                    "state.session.threads.filter((each) => each.events).length >= 7", before)
@@ -238,6 +243,7 @@ def test_a_session_that_is_recorded_comes_in(ada, browser, serve, live):
     assert facts["events"] == facts["read"] == result["completeness"]["events"]
     sells = next(row for row in result["rows"] if row["function"] == "sell")["calls"]
     assert server.ask("search", function="sell", **{"from": 0, "to": facts["end"]})["functions"][0]["calls"] == sells == 480
+    assert len(hits_from(server, {"function": "=sell"}, 1, {"time": 0})[0]) == sells
     picture = server.ask("timeline", threads=",".join(map(str, range(len(facts["threads"])))), columns=50, **{"from": 0, "to": facts["end"] + 1})
     assert sum(thread["slices"][at + 5] for thread in picture["threads"] for at in range(0, len(thread["slices"]), 8)) == \
         sum(row["calls"] for row in result["rows"])

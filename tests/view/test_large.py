@@ -172,6 +172,27 @@ def first_answer(ada, path):
             kept.unlink()
 
 
+def hits_of_a_rare_function(server):
+    """Each call of it, forwards and backwards."""
+    took, found = [], []
+    for step, at in ((1, {"time": 0}), (-1, {"time": server.ask("session")["end"] + 1})):
+        found.append([])
+        while True:
+            begun = time.monotonic()
+            told = server.ask("hit", function="=rare", step=step, **at)
+            took.append(time.monotonic() - begun)
+            if hit := told["hit"]:
+                found[-1].append(hit["seq"])
+                at = {"time": hit["at"], "thread": hit["thread"], "seq": hit["seq"]}
+            elif "looked" in told:
+                at = {"time": told["looked"]}
+            else:
+                break
+    print(f"{len(found[0])} hits of a rare function: {sorted(took)[len(took) // 2] * 1000:.0f} ms (median), {max(took) * 1000:.0f} at most")
+    assert found[0] == found[1][::-1]
+    return len(found[0])
+
+
 def check_long_session(ada, browser, path):
     kept = path.glob("pid_*/thread_*/view.zoom")
     assert not list(path.glob("pid_*/thread_*/view.zoom"))
@@ -188,6 +209,8 @@ def check_long_session(ada, browser, path):
     try:
         assert all(server.get("timeline", **asked)[1] == picture for asked, picture in pictures)
         memory = most_memory_kb(server.process)
+        rare = server.ask("search", function="=rare")["functions"]
+        assert hits_of_a_rare_function(server) == (rare[0]["calls"] if rare else 0)
     finally:
         server.end()
     print(f"{memory // 1024} MB at most")

@@ -187,7 +187,7 @@ def test_buttons_lead_from_call_to_call(browser, view):
                   if all(where in (told := server.ask("call", thread=number, seq=seq)) for where in ("caller", "callee", "previous", "next")))
     with opened_page(browser, server.url, f"#thread={number}&seq={middle['seq']}") as page:
         for place, where in enumerate(("caller", "callee", "previous", "next"), 1):
-            page.run("const { pick } = await import('./input.js'); await pick(arguments[0], arguments[1])", number, middle["seq"])
+            page.run("const { pick } = await import('./pick.js'); await pick(arguments[0], arguments[1])", number, middle["seq"])
             page.until("return document.getElementById('call').dataset.of === arguments[0]", f"{number} {middle['seq']}")
             page.click(f"#call .buttons button:nth-child({place})")
             page.until("return document.getElementById('call').dataset.of === arguments[0]", f"{number} {middle[where]['seq']}")
@@ -211,7 +211,7 @@ def test_a_citation_is_clicked_and_the_call_is_told_whole(ada, browser, serve, s
         slow = max((row for row in json.loads(ada("query", "--format=json", shop(1), "SELECT thread, index_seq, duration_ns, kind, function_waited "
                                                   "FROM causes WHERE function = 'sell'").stdout)["rows"]), key=lambda row: row["duration_ns"])
         thread = next(i for i, each in enumerate(server.facts["threads"]) if each["number"] == slow["thread"])
-        page.run("const { pick } = await import('./input.js'); await pick(arguments[0], arguments[1])", thread, slow["index_seq"])
+        page.run("const { pick } = await import('./pick.js'); await pick(arguments[0], arguments[1])", thread, slow["index_seq"])
         page.until("return document.getElementById('call').dataset.of === arguments[0]", f"{thread} {slow['index_seq']}")
         told = page.text("#call")
         detail = json.loads(server.get("command", run="detail", thread=thread, seq=slow["index_seq"])[1].splitlines()[0])

@@ -37,7 +37,7 @@ def number_of(facts, process, thread):
     return number
 
 
-def picked(page, number, seq, module="./input.js"):
+def picked(page, number, seq, module="./pick.js"):
     page.run(f"document.getElementById('call').dataset.of = ''; const {{ pick }} = await import('{module}'); await pick(arguments[0], arguments[1])", number, seq)
     page.until("return document.getElementById('call').dataset.of?.startsWith(arguments[0])", f"{number} ")
 
@@ -87,7 +87,7 @@ def test_twins_are_told_apart(ada, browser, serve, twins, tmp_path):
               if row["kind"] == "call"}
     grams = {process: row["detail"]["args"][0]["text"] for process, row in marked.items()}
     assert sorted(grams.values()) == ["1000", "2000"] and {row["thread"] for row in marked.values()} == {0}
-    for url, module in ((server.url, "./input.js"), (f"file://{path}", "ada/input.js")):
+    for url, module in ((server.url, "./pick.js"), (f"file://{path}", "ada/pick.js")):
         with opened_page(browser, url) as page:
             for process, row in marked.items():
                 picked(page, number_of(server.facts, process, 0), row["index_seq"], module)

@@ -3,6 +3,8 @@
 #include "cli/view/names.h"
 #include "query/sums/stats.h"
 
+#define NEIGHBOUR_NS 20000000u /* for so long an answer looks for a neighbour: the page asks for one that is farther (hit.c) */
+
 static void put_usual(struct ada_output *output, const struct ada_function_stats *function, const struct ada_zoom_open *call)
 {
 	const struct ada_histogram *durations = &function->durations;
@@ -46,6 +48,28 @@ static void put_place(struct ada_output *output, const struct ada_view *view, co
 	ada_view_put(output, "at", ada_view_relative(view, event->timestamp_ns));
 	ada_output_string(output, ", \"function\": ");
 	ada_view_put_function(output, thread->process, event->function_id);
+	ada_output_string(output, "}");
+}
+
+/* The previous or next call of the same function; where that isn't found soon, how far it was looked for. */
+static void put_neighbour(struct ada_output *output, const struct ada_view *view, const struct ada_zoom_thread *zoomed,
+			  const struct ada_zoom_open *call, bool backwards)
+{
+	const char *name = backwards ? "previous" : "next";
+	uint64_t id = call->function_id;
+	struct ada_zoom_functions functions;
+	struct ada_zoom_seek seek;
+
+	ada_zoom_functions_make(&functions, &id, 1);
+	ada_zoom_seek_open(&seek, zoomed, &functions, call->position + !backwards, backwards);
+	ada_zoom_seek_run(&seek, backwards ? 0 : UINT64_MAX, ada_view_now_ns() + NEIGHBOUR_NS);
+	put_place(output, view, zoomed->thread, name, seek.found);
+	if (seek.found != UINT64_MAX || seek.done)
+		return;
+	ada_output_string(output, ", \"");
+	ada_output_string(output, name);
+	ada_output_string(output, "\": {\"looked\": ");
+	ada_output_u64(output, ada_view_relative(view, seek.next_ns));
 	ada_output_string(output, "}");
 }
 
@@ -98,8 +122,8 @@ static void put_call(struct ada_question *question, const struct ada_zoom_thread
 		put_usual(output, function, call);
 	put_place(output, view, thread, "caller", path->count > 1 ? path->items[path->count - 2].position : UINT64_MAX);
 	put_place(output, view, thread, "callee", first_callee(thread, call->position, call->depth));
-	put_place(output, view, thread, "previous", ada_zoom_seek(zoomed, call->position, call->function_id, true));
-	put_place(output, view, thread, "next", ada_zoom_seek(zoomed, call->position, call->function_id, false));
+	put_neighbour(output, view, zoomed, call, true);
+	put_neighbour(output, view, zoomed, call, false);
 	ada_output_string(output, "}\n");
 }
 

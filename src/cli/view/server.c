@@ -33,7 +33,7 @@ static const struct {
 	int (*answer)(struct ada_question *question);
 } answers[] = {
 	{ "session", ada_view_facts }, { "timeline", ada_view_timeline }, { "search", ada_view_search },
-	{ "call", ada_view_call },     { "command", ada_view_command },
+	{ "hit", ada_view_hit },       { "call", ada_view_call },	  { "command", ada_view_command },
 };
 
 const char *ada_question_text(const struct ada_question *question, const char *name)

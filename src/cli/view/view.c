@@ -118,7 +118,7 @@ int ada_cmd_view(int argc, char **argv)
 	view.session_path = strdup(view.session->path);
 	ada_interrupt_catch();
 	signal(SIGPIPE, SIG_IGN);
-	if (ada_zoom_open(&view.zoom, view.session)) {
+	if (!view.session_path || ada_zoom_open(&view.zoom, view.session)) {
 		ada_error_set(&view.error, ENOMEM, "out of memory");
 		status = ada_answer_fail(argv[0], &view.error);
 	} else {

@@ -3,7 +3,7 @@
  *   browser  ---- GET /TOKEN/... --->  server.c   token, Host, which answer
  *                                        page       files that are built in (page/)
  *                                        facts.c    what there is, and how far the reading has come
- *                                        timeline.c, lanes.c, search.c, call.c   pictures and calls, of what src/query/zoom knows
+ *                                        timeline.c, lanes.c, search.c, hit.c, call.c   pictures and calls, of what src/query/zoom knows
  *                                        command.c  report, graph, narrate, dump, query: other runs of this program, whose answers
  *                                                   are thus the commands' own
  *
@@ -80,6 +80,7 @@ int ada_view_put_lanes(struct ada_output *output, const struct ada_view *view, c
 int ada_view_facts(struct ada_question *question);
 int ada_view_timeline(struct ada_question *question);
 int ada_view_search(struct ada_question *question);
+int ada_view_hit(struct ada_question *question);
 int ada_view_call(struct ada_question *question);
 int ada_view_command(struct ada_question *question); /* argument `run` */
 

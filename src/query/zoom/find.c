@@ -6,11 +6,12 @@
 struct finding {
 	const struct ada_zoom_thread *thread;
 	const struct ada_zoom_view *view;
-	const uint64_t *functions; /* sorted */
-	size_t count;
-	uint64_t mask[4];
+	const struct ada_zoom_functions *functions;
 	bool *columns;
 	uint64_t *first;
+	uint64_t since, until_ns;
+	bool late;
+	uint64_t stopped; /* at the first leaf that wasn't read for lack of time; UINT64_MAX: there was enough */
 };
 
 static int compare_ids(const void *left, const void *right)
@@ -18,6 +19,23 @@ static int compare_ids(const void *left, const void *right)
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
 
 	return a < b ? -1 : a > b;
+}
+
+void ada_zoom_functions_make(struct ada_zoom_functions *functions, uint64_t *ids, size_t count)
+{
+	*functions = (struct ada_zoom_functions){ .ids = ids, .count = count };
+	if (count)
+		qsort(ids, count, sizeof *ids, compare_ids);
+	for (size_t i = 0; i < count; i++)
+		functions->mask[ada_zoom_bit(ids[i]) / 64] |= 1ull << ada_zoom_bit(ids[i]) % 64;
+}
+
+bool ada_zoom_is_wanted(const struct ada_zoom_functions *functions, const struct ada_event *event)
+{
+	unsigned int bit = ada_zoom_bit(event->function_id);
+
+	return event->event_kind == ADA_EVENT_CALL && functions->mask[bit / 64] >> bit % 64 & 1 &&
+	       bsearch(&event->function_id, functions->ids, functions->count, sizeof *functions->ids, compare_ids);
 }
 
 /* The events of a leaf from `position` on; *count up to its end, or their packed block's. */
@@ -43,9 +61,8 @@ static void find_in_leaf(const struct finding *finding, size_t leaf)
 
 	while ((events = leaf_events(finding->thread, leaf, position, &count)) && count) {
 		for (uint64_t i = 0; i < count; i++) {
-			if (events[i].event_kind != ADA_EVENT_CALL || events[i].timestamp_ns < finding->view->from_ns ||
-			    events[i].timestamp_ns >= finding->view->to_ns ||
-			    !bsearch(&events[i].function_id, finding->functions, finding->count, sizeof *finding->functions, compare_ids))
+			if (events[i].timestamp_ns < finding->view->from_ns || events[i].timestamp_ns >= finding->view->to_ns ||
+			    !ada_zoom_is_wanted(finding->functions, &events[i]))
 				continue;
 			finding->columns[ada_zoom_column(finding->view, events[i].timestamp_ns)] = true;
 			/* Leaves come in order, and none before the first hit is passed over. */
@@ -57,42 +74,42 @@ static void find_in_leaf(const struct finding *finding, size_t leaf)
 	ada_zoom_leaf_release(finding->thread, leaf, leaf + 1);
 }
 
-static void find_in_node(const struct finding *finding, unsigned int level, size_t number)
+static void find_in_node(struct finding *finding, unsigned int level, size_t number)
 {
 	const struct ada_zoom_level *below = level ? &finding->thread->levels[level - 1] : NULL;
 	const struct ada_zoom_node *node = &finding->thread->levels[level].nodes.items[number];
 	uint32_t first = ada_zoom_column(finding->view, node->first_ns), last = ada_zoom_column(finding->view, node->last_ns);
-	uint64_t common = 0;
+	size_t leaf = number << level * ADA_ZOOM_FAN_BITS, end = (number + 1) << level * ADA_ZOOM_FAN_BITS; /* of those below */
 
-	for (int i = 0; i < 4; i++)
-		common |= node->functions[i] & finding->mask[i];
-	if (!common || node->last_ns < finding->view->from_ns || node->first_ns >= finding->view->to_ns)
+	if (finding->stopped != UINT64_MAX || ada_zoom_leaf_first(finding->thread, end) <= finding->since ||
+	    node->last_ns < finding->view->from_ns || node->first_ns >= finding->view->to_ns ||
+	    !ada_zoom_may_have(node, finding->functions) || (first == last && finding->columns[first]))
 		return;
-	if (first == last && finding->columns[first])
-		return;
-	if (!level)
-		find_in_leaf(finding, number);
+	if (!level && finding->late) {
+		finding->stopped = ada_zoom_leaf_first(finding->thread, leaf);
+	} else if (!level) {
+		find_in_leaf(finding, leaf);
+		finding->late = ada_zoom_is_late(finding->until_ns);
+	}
 	for (size_t i = 0; below && i < ADA_ZOOM_FAN && number * ADA_ZOOM_FAN + i < below->nodes.count; i++)
 		find_in_node(finding, level - 1, number * ADA_ZOOM_FAN + i);
 }
 
-int ada_zoom_find(bool *columns, uint64_t *first, const struct ada_zoom_thread *thread, const struct ada_zoom_view *view,
-		  const uint64_t *functions, size_t count)
+uint64_t ada_zoom_find(bool *columns, uint64_t *first, const struct ada_zoom_thread *thread, const struct ada_zoom_view *view,
+		       const struct ada_zoom_functions *functions, uint64_t since, uint64_t until_ns)
 {
-	struct finding finding = { .thread = thread, .view = view, .count = count, .columns = columns, .first = first };
-	uint64_t *sorted;
+	struct finding finding = { .thread = thread,
+				   .view = view,
+				   .functions = functions,
+				   .columns = columns,
+				   .first = first,
+				   .since = since,
+				   .until_ns = until_ns,
+				   .stopped = UINT64_MAX };
 
 	*first = UINT64_MAX;
-	if (!count || view->to_ns <= view->from_ns)
-		return 0;
-	sorted = malloc(count * sizeof *sorted);
-	if (!sorted)
-		return -ENOMEM;
-	memcpy(sorted, functions, count * sizeof *sorted);
-	qsort(sorted, count, sizeof *sorted, compare_ids);
-	for (size_t i = 0; i < count; i++)
-		finding.mask[ada_zoom_bit(sorted[i]) / 64] |= 1ull << ada_zoom_bit(sorted[i]) % 64;
-	finding.functions = sorted;
+	if (!functions->count || view->to_ns <= view->from_ns)
+		return UINT64_MAX;
 	for (size_t i = 0; thread->level_count && i < thread->levels[thread->level_count - 1].nodes.count; i++)
 		find_in_node(&finding, thread->level_count - 1, i);
 	for (size_t i = 0; i < thread->ahead.count; i++) {
@@ -101,46 +118,7 @@ int ada_zoom_find(bool *columns, uint64_t *first, const struct ada_zoom_thread *
 		     leaf < finding.thread->levels[0].nodes.count; leaf++)
 			find_in_node(&finding, 0, leaf);
 	}
-	free(sorted);
-	return 0;
-}
-
-/* The function's first call behind `after` (or last one before `before`) in a leaf; UINT64_MAX: none. */
-static uint64_t seek_in_leaf(const struct ada_zoom_thread *thread, size_t leaf, uint64_t bound, uint64_t function_id, bool backwards)
-{
-	uint64_t position = ada_zoom_leaf_first(thread, leaf), count, found = UINT64_MAX;
-	const struct ada_event *events;
-
-	while ((events = leaf_events(thread, leaf, position, &count)) && count) {
-		for (uint64_t i = 0; i < count; i++) {
-			if (events[i].event_kind != ADA_EVENT_CALL || events[i].function_id != function_id)
-				continue;
-			if (!backwards && position + i > bound)
-				return position + i;
-			if (backwards && position + i < bound)
-				found = position + i;
-		}
-		position += count;
-	}
-	return found;
-}
-
-uint64_t ada_zoom_seek(const struct ada_zoom_thread *whole, uint64_t position, uint64_t function_id, bool backwards)
-{
-	const struct ada_zoom_thread *thread = ada_zoom_part(whole, position);
-	size_t leaf = ada_zoom_leaf_at(thread, position), count = thread->level_count ? thread->levels[0].nodes.count : 0;
-
-	for (; leaf < count; leaf += backwards ? (size_t)-1 : 1) {
-		uint64_t found;
-
-		if (!ada_zoom_may_have(&thread->levels[0].nodes.items[leaf], function_id))
-			continue;
-		found = seek_in_leaf(thread, leaf, position, function_id, backwards);
-		ada_zoom_leaf_release(thread, leaf, leaf + 1);
-		if (found != UINT64_MAX)
-			return found;
-	}
-	return UINT64_MAX;
+	return finding.stopped;
 }
 
 /* --- paths -------------------------------------------------------------------------------------------------------------- */

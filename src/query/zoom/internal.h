@@ -141,16 +141,21 @@ static inline void ada_zoom_cell_add(struct ada_zoom_cell *into, const struct ad
 	into->busy_ns = busy_ns;
 }
 
-/* A function's bit in a node. */
+/* A function's bit in a node. A node has no call of a function whose bit it hasn't; of one whose bit it has it may have none, either. */
 static inline unsigned int ada_zoom_bit(uint64_t function_id)
 {
 	return (unsigned int)(function_id * 0x9E3779B97F4A7C15u >> 56);
 }
 
-static inline bool ada_zoom_may_have(const struct ada_zoom_node *node, uint64_t function_id)
+static inline bool ada_zoom_may_have(const struct ada_zoom_node *node, const struct ada_zoom_functions *functions)
 {
-	unsigned int bit = ada_zoom_bit(function_id);
+	uint64_t common = 0;
 
-	return node->functions[bit / 64] >> bit % 64 & 1;
+	for (int i = 0; i < 4; i++)
+		common |= node->functions[i] & functions->mask[i];
+	return common;
 }
+
+/* Whether the event is a call of one of them: find.c. */
+bool ada_zoom_is_wanted(const struct ada_zoom_functions *functions, const struct ada_event *event);
 #endif

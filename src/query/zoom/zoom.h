@@ -40,7 +40,8 @@
 #include "query/session/selection.h"
 
 #define ADA_ZOOM_LEAF 2048u /* events */
-#define ADA_ZOOM_FAN 8u	    /* nodes of a level in one of the next */
+#define ADA_ZOOM_FAN_BITS 3u
+#define ADA_ZOOM_FAN (1u << ADA_ZOOM_FAN_BITS) /* nodes of a level in one of the next */
 #define ADA_ZOOM_DEPTHS 64u
 #define ADA_ZOOM_OPEN_MAX 256u
 #define ADA_ZOOM_LOSSES 65536u /* stretches of losses of a thread that are told apart */
@@ -173,12 +174,39 @@ uint32_t ada_zoom_coarse(const struct ada_zoom_thread *thread, const struct ada_
 /* 0 or -ENOMEM. */
 int ada_zoom_draw(struct ada_zoom_picture *picture, const struct ada_zoom_thread *thread, const struct ada_zoom_view *view);
 void ada_zoom_picture_free(struct ada_zoom_picture *picture);
-/* columns[i] becomes true where a call of one of these functions (ids of the thread's process) begins; the others stay. *first becomes the
- * position of the first one, UINT64_MAX: there is none. 0 or -ENOMEM. */
-int ada_zoom_find(bool *columns, uint64_t *first, const struct ada_zoom_thread *thread, const struct ada_zoom_view *view,
-		  const uint64_t *functions, size_t count);
-/* The nearest call of the function behind `position` (or before it); UINT64_MAX: there is none. */
-uint64_t ada_zoom_seek(const struct ada_zoom_thread *thread, uint64_t position, uint64_t function_id, bool backwards);
+/* --- where functions are called; the thread is entered ------------------------------------------------------------------- */
+
+struct ada_zoom_functions {
+	const uint64_t *ids; /* of the thread's process, sorted */
+	size_t count;
+	uint64_t mask[4]; /* their bits in a node */
+};
+/* Sorts the ids, which stay the caller's. */
+void ada_zoom_functions_make(struct ada_zoom_functions *functions, uint64_t *ids, size_t count);
+
+/* columns[i] becomes true where a call of one of these functions begins; the others stay. *first becomes the position of the first one,
+ * UINT64_MAX: there is none. Leaves before position `since` are passed over. Reads a leaf at least; gives the position from which on nothing
+ * was looked at, for it was `until_ns` of CLOCK_MONOTONIC; UINT64_MAX: all was. */
+uint64_t ada_zoom_find(bool *columns, uint64_t *first, const struct ada_zoom_thread *thread, const struct ada_zoom_view *view,
+		       const struct ada_zoom_functions *functions, uint64_t since, uint64_t until_ns);
+
+/* The nearest call of some functions, however far it is (seek.c). */
+struct ada_zoom_seek {
+	const struct ada_zoom_thread *thread;
+	const struct ada_zoom_functions *functions;
+	bool backwards;
+	uint64_t next;	  /* position: what lies before it (backwards: from it on) was looked at, or has no such call */
+	uint64_t next_ns; /* and nothing else is earlier than that (backwards: later) */
+	bool done;	  /* nothing else is left */
+	uint64_t found;	  /* position of the call; UINT64_MAX: none so far */
+};
+/* From the event at `position` on; backwards from the one before it. */
+void ada_zoom_seek_open(struct ada_zoom_seek *seek, const struct ada_zoom_thread *thread, const struct ada_zoom_functions *functions,
+			uint64_t position, bool backwards);
+/* Goes on by a leaf, and by more until it has found one, what is left lies beyond `limit_ns`, or it's `until_ns` of CLOCK_MONOTONIC. */
+void ada_zoom_seek_run(struct ada_zoom_seek *seek, uint64_t limit_ns, uint64_t until_ns);
+
+/* --- paths --------------------------------------------------------------------------------------------------------------- */
 
 /* A call, and the calls that it lies in, outermost first, itself the last. end_ns UINT64_MAX: not known. */
 typedef ADA_ARRAY(struct ada_zoom_open) ada_zoom_path;

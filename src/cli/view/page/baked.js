@@ -52,6 +52,20 @@ function search({ function: name, from, to, columns }) {
   return { functions, found: functions.length, hits };
 }
 
+// The next call of them that this file has.
+function hit({ function: name, step, time, thread = -1, seq = -1, only }) {
+  const all = baked.timeline.threads.filter((each) => only === undefined || each.thread === only).flatMap((each) => {
+    const found = [];
+    for (let at = 0; at < each.slices.length; at += SLICE)
+      if (each.slices[at + 7] >= 0 && isIn(baked.timeline.functions[each.slices[at + 4]][0], name))
+        found.push({ function: baked.timeline.functions[each.slices[at + 4]], at: each.slices[at + 2], thread: each.thread, seq: each.slices[at + 7] });
+    return found;
+  });
+  const here = { at: time, thread, seq }, compare = (a, b) => a.at - b.at || a.thread - b.thread || a.seq - b.seq;
+  all.sort(compare);
+  return { hit: (step > 0 ? all.find((each) => compare(each, here) > 0) : all.findLast((each) => compare(each, here) < 0)) ?? null };
+}
+
 function call({ thread, seq }) {
   const slices = slicesOf(thread), all = [];
   for (let at = 0; at < slices.length; at += SLICE) if (slices[at + 7] >= 0) all.push(slices.slice(at, at + SLICE));
@@ -87,5 +101,5 @@ export function answerBaked(path, parameters) {
     const wanted = parameters.threads.split(",").map(Number);
     return { ...baked.timeline, threads: baked.timeline.threads.filter((each) => wanted.includes(each.thread)).map((each) => redrawn(each, parameters)) };
   }
-  return { search, call, command }[path](parameters);
+  return { search, hit, call, command }[path](parameters);
 }

@@ -4,8 +4,9 @@ import { dumpLine, threadText } from "./cite.js";
 import { count, duration, element, time } from "./format.js";
 import { shortName } from "./names.js";
 import { redraw } from "./draw.js";
-import { pick } from "./input.js";
-import { listen, state } from "./state.js";
+import { goTo } from "./hits.js";
+import { pick } from "./pick.js";
+import { change, listen, state } from "./state.js";
 import { onWaits, waitOf, waitText } from "./waits.js";
 
 const panel = document.getElementById("call");
@@ -97,8 +98,9 @@ const fill = latest(async (signal, picked) => {
     element("h2", {}, call.function[0]),
     element("p", { className: "quiet" }, call.function[1]),
     element("div", { className: "buttons" }, ...places.map(([name, title]) => element("button", {
-      disabled: !call[name], onclick: () => pick(call.thread, call[name].seq), title: call[name] ? call[name].function[0] : "none recorded",
-    }, title)), element("button", { onclick: () => pick(call.thread, call.seq, "fit") }, "Zoom to it")),
+      disabled: !call[name], onclick: () => goTo(name), title: call[name] ? (call[name].function ?? call.function)[0] : "none recorded",
+    }, title)), element("button", { onclick: () => pick(call.thread, call.seq, "fit") }, "Zoom to it"),
+    element("button", { onclick: () => change({ find: `=${call.function[0]}`, tab: "found" }) }, "Find all calls of it")),
     element("table", {},
       row("duration", call.duration_ns === undefined ? state.session.live ? "no end so far" : "its end was not recorded" : duration(call.duration_ns)),
       ...usualRows(call),

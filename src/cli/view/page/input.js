@@ -1,7 +1,8 @@
 // Wheel, drag and keys of the timeline.
-import { ask } from "./api.js";
 import { describe, markAt, markText, redraw, timeOf } from "./draw.js";
+import { goTo, seekHit, stopSeeking } from "./hits.js";
 import { describeSched } from "./lanes.js";
+import { isInView, pick } from "./pick.js";
 import { change, show, showAll, state } from "./state.js";
 import { fetchSoon, HEAD, layOut, layout, ROW, sliceAt } from "./timeline.js";
 import { waitOf } from "./waits.js";
@@ -17,25 +18,6 @@ export function zoom(factor, around = (state.from + state.to) / 2) {
 export function move(share) {
   const by = (state.to - state.from) * share;
   show(state.from + by, state.to + by);
-}
-
-// Picks the call at an event, and brings it into view where it isn't.
-export async function pick(thread, seq, bring = "if hidden") {
-  let call;
-  try {
-    call = await ask("call", { thread, seq });
-  } catch (error) {
-    status.textContent = error.message;
-    return;
-  }
-  const end = call.at + (call.duration_ns ?? 0);
-  if (bring === "fit") show(call.at - (end - call.at) * 0.6 - 50, end + (end - call.at) * 0.6 + 50);
-  else if (call.at < state.from || call.at > state.to)
-    show(call.at - (state.to - state.from) / 2, call.at + (state.to - state.from) / 2);
-  change({ picked: { thread, seq: call.seq, at: call.at, duration_ns: call.duration_ns, depth: call.depth, call }, tab: "call" });
-  const lane = layout.threads.find((each) => each.index === thread);
-  const y = lane ? lane.top + HEAD + Math.min(call.depth, lane.rows) * ROW : 0;
-  if (lane && (y < scroll.scrollTop || y > scroll.scrollTop + scroll.clientHeight - ROW)) scroll.scrollTop = y - scroll.clientHeight / 2;
 }
 
 function under(event) {
@@ -82,14 +64,14 @@ function pickMiddle() {
 
 // What the next thread that has calls in view was in at the time of the call picked; step -1: the previous one.
 function pickBeside(step) {
-  const { at, duration_ns: lasted = 0 } = state.picked ?? {}, now = pickedLane();
+  const now = pickedLane();
   if (now < 0) {
     pickMiddle();
     return;
   }
-  const isInView = at < state.to && at + lasted > state.from, ns = (Math.max(at, state.from) + Math.min(at + lasted, state.to)) / 2;
+  const { at, duration_ns: lasted = 0 } = state.picked, ns = (Math.max(at, state.from) + Math.min(at + lasted, state.to)) / 2;
   for (let number = now + step; layout.threads[number]; number += step)
-    if (pickIn(layout.threads[number], isInView ? ns : (state.from + state.to) / 2)) return;
+    if (pickIn(layout.threads[number], isInView(state.picked) ? ns : (state.from + state.to) / 2)) return;
   status.textContent = `No ${step > 0 ? "further thread" : "thread before it"} has a call in view.`;
 }
 
@@ -109,8 +91,7 @@ export function showWindow(window) {
 }
 
 function go(where) {
-  const place = state.picked?.call?.[where];
-  if (place) pick(state.picked.thread, place.seq);
+  if (state.picked?.call?.[where]) goTo(where);
   else status.textContent = state.picked ? `This call has no ${where} recorded.` : "Pick a call first: Enter, or a click.";
 }
 
@@ -128,7 +109,7 @@ const KEYS = {
 };
 const ANYWHERE = {
   "/": () => document.getElementById("find").focus(),
-  "?": () => document.getElementById("keys").showModal(),
+  "?": () => document.getElementById("keys").showModal(), n: () => seekHit(1), N: () => seekHit(-1), Escape: stopSeeking,
   1: () => change({ tab: "call" }), 2: () => change({ tab: "found" }), 3: () => change({ tab: "flame" }),
   4: () => change({ tab: "report" }), 5: () => change({ tab: "narrative" }),
 };
@@ -136,11 +117,11 @@ const ANYWHERE = {
 function onKey(event) {
   const own = event.target.closest?.("input, select, textarea, dialog");
   if (event.ctrlKey || event.metaKey || event.altKey || own || !state.session) return;
-  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const letter = event.key.length === 1 ? event.key.toLowerCase() : event.key, key = letter === "n" && event.shiftKey ? "N" : letter;
   const letters = /^[wasdefjk[\]]$/.test(key) || key === "Home";
   const action = ANYWHERE[key] ?? (event.target === canvas || letters ? KEYS[key] : undefined);
   if (!action || (event.target.closest?.("[role=tab]") && key === "Home")) return; // that is the first tab's
-  event.preventDefault();
+  if (key !== "Escape") event.preventDefault(); // what it closes by itself stays so
   action();
 }
 

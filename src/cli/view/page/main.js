@@ -2,6 +2,7 @@
 import { ask } from "./api.js";
 import { redraw, themeRead } from "./draw.js";
 import { count, duration, element, time } from "./format.js";
+import { listenToHits } from "./hits.js";
 import { listenToInput, move, showWindow, zoom } from "./input.js";
 import { listenToSearch } from "./search.js";
 import { addressRead, along, change, jump, listen, nameThreads, show, showAll, state } from "./state.js";
@@ -154,6 +155,7 @@ async function main() {
   stripsMake();
   listenToInput();
   listenToSearch();
+  listenToHits();
   addressRead();
   window.addEventListener("hashchange", addressRead);
   if (TABS.includes(state.tab)) tabsShow();

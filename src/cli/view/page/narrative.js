@@ -2,7 +2,8 @@
 import { ask, latest } from "./api.js";
 import { isOfSeveral, threadOf, threadText } from "./cite.js";
 import { element } from "./format.js";
-import { pick, showWindow } from "./input.js";
+import { showWindow } from "./input.js";
+import { pick } from "./pick.js";
 import { listen, state } from "./state.js";
 
 const CITED = 6;     // of a sentence
