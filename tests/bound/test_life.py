@@ -147,8 +147,10 @@ def test_the_recorder_dies_while_a_thread_calls(start, options):
 def test_rules_come_and_go_while_a_thread_calls(ada, start):
     program = start("--on-full=block", "--index-buffer=8M", "--detail-buffer=16M")
     program.tell("spin 0")
-    for _ in range(60):
+    for round in range(60):
         number = program.request("trigger-add", rule="symbol=leaf@pre=2ev,post=2ev")["id"]
+        while round == 0 and not program.request("status")["windows"]:      # the thread may not have run at all so far
+            os.sched_yield()
         program.request("trigger-remove", id=number)
     said = program.end()[0]
     process, = processes(ada, program)

@@ -28,6 +28,11 @@ def body(text, skip=2):
     return list(itertools.takewhile(lambda row: not re.match(r"threads \d+ to ", row), rows))
 
 
+def said(*words):
+    """For `until`: all of them are there. Of a screen that is still being drawn the first may be, and the others not yet."""
+    return lambda text: all(word in text for word in words)
+
+
 def printed(ada, *arguments):
     """Rows of a table that a command prints, without its titles."""
     return [line.rstrip() for line in ada(*arguments).stdout.decode().split("\n\n")[0].splitlines()[1:]]
@@ -200,16 +205,13 @@ def test_threads_and_windows_and_details(ada, session, tui):
         first = terminal.until(", 0 of ")
         name = timeline_rows(first)[0][4]
         terminal.type("d")
-        text = terminal.until("A call")
-        assert f"> {name}" in text and "index_seq 0" in text and "took " in text
+        terminal.until(said("A call", f"> {name}", "index_seq 0", "took "))
         terminal.type("q")
         terminal.until(lambda text: "A call" not in text)
         ended = next(call for call in calls_of(ada, path, 0) if call["duration_ns"] is not None)
         row = next(row for row in ada.rows("report", path) if row["function"] == ended["function"])
         terminal.type(f"g/{ended['function']}\nd")
-        text = terminal.until("A call")
-        assert f"of {row['calls']} calls; longer than" in text
-        assert all(word in text for word in ("usual        p50 ", ", p90 ", ", p99 ", ", longest "))
+        terminal.until(said("A call", f"of {row['calls']} calls; longer than", "usual        p50 ", ", p90 ", ", p99 ", ", longest "))
         terminal.type("q)")
         terminal.until(lambda text: "A call" not in text)
         for _ in range(10):
