@@ -104,11 +104,12 @@ def test_a_loop_that_comes_back_into_the_patch(ada, build_dir, tmp_path):
 
 
 def test_a_dear_function_goes_and_all_answers_say_so(ada, trace):
-    session, manifest, said = trace("ada", ("--budget",), ("calls", 10000, 10**9))
+    # Where the recorder has no processor for a while, all that comes until the mute might not fit into its memory.
+    session, manifest, said = trace("ada", ("--budget", "--on-full=block"), ("calls", 10000, 10**9))
     assert said == f"sum {10000 * QUICK}\n"
     assert "quick" in muted(ada, session)
     counts = {row["function"]: row["calls"] for row in ada.rows("report", session.path)}
-    assert counts["above"] == 10000 and 0 < counts["quick"] < 10000 * QUICK / 2
+    assert counts["above"] == 10000 and 0 < counts["quick"] < 10000 * QUICK / 2, (counts, muted(ada, session), manifest["index_lane"])
     said = completeness(ada, session)["muted"]
     assert said["functions"] == len(muted(ada, session)) and 0 < said["callsShare"] < 1
     assert b"muted (about" in ada("report", session.path).stdout
