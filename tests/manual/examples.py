@@ -58,10 +58,10 @@ def heads(text):
 
 
 class Scene:
-    """A directory in which a page's commands run."""
+    """A directory in which a page's commands run. `substitutes`: what they have to say in place of what the page says."""
 
     def __init__(self, ada, place):
-        self.place = place
+        self.place, self.substitutes = place, []
         (place / "bin").mkdir()
         (place / "bin" / "ada").symlink_to(ada.path)
         self.environment = {**os.environ, "PATH": f"{place}/bin:{os.environ['PATH']}"}
