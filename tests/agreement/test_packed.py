@@ -66,8 +66,13 @@ def answers(ada, session, tmp_path):
     return said
 
 
-def test_answers_are_the_same(ada, session, tmp_path):
-    plain = answers(ada, session, tmp_path)
+@pytest.fixture(scope="module")
+def plain(ada, session, tmp_path_factory):
+    """Its answers before any test packs it. Each test unpacks it again, and the first holds that it is then what it was."""
+    return answers(ada, session, tmp_path_factory.mktemp("answers"))
+
+
+def test_answers_are_the_same(ada, session, plain, tmp_path):
     plain_files = files(session, "pid_*/thread_*/*.atf")
     manifests = {path: json.loads(text) for path, text in files(session, "pid_*/manifest.json").items()}
     result = ada("pack", session)
@@ -93,9 +98,8 @@ def test_answers_are_the_same(ada, session, tmp_path):
         assert now == before
 
 
-def test_some_segments_packed(ada, session, tmp_path):
+def test_some_segments_packed(ada, session, plain, tmp_path):
     """As a recording that goes on packed after its first segment."""
-    plain = answers(ada, session, tmp_path)
     whole = files(session, "pid_*/thread_*/index.atf")
     assert ada("pack", session).status == 0
     for path, content in whole.items():
@@ -106,11 +110,11 @@ def test_some_segments_packed(ada, session, tmp_path):
     assert ada("unpack", session).status == 0
 
 
-def test_raw_blocks_are_compressed(ada, session, build_dir, tmp_path):
+def test_raw_blocks_are_compressed(ada, session, plain, build_dir, tmp_path):
     """What a recorder under pressure wrote without zstd: packing once more makes up for it, and nobody else sees a difference."""
     def size():
         return sum(len(content) for content in files(session, "pid_*/thread_*/index*.atp").values())
-    plain, whole = answers(ada, session, tmp_path), files(session, "pid_*/thread_*/index*.atf")
+    whole = files(session, "pid_*/thread_*/index*.atf")
     for lane in {path.parent for path in whole}:
         subprocess.run([build_dir / "tests" / "agreement" / "raw_lane", session / lane], check=True)
     raw, large = answers(ada, session, tmp_path), size()
