@@ -1,14 +1,22 @@
-/* Where the thread's own stack lies: we look it up in /proc/self/maps when a decision first needs to know, and not before.
+/* Where the thread's own stack lies.
  *
- * The first thread's stack is the mapping that the kernel names [stack], down to its limit (the kernel keeps that room free). Any other
- * thread's stack is the mapping that holds its thread control block, which libc puts at the stack's upper end; below the stack lies a
- * guard page. For a thread that runs elsewhere just then we look again, but not often.
+ * The stack of a thread that libc made is told by its thread control block, which libc puts at the stack's upper end: in it stand where the
+ * memory begins, its size, and the guard's below the stack, one behind the other. At which offset differs by libc, so we search for three
+ * words that fit, and ask the kernel whether the guard is where they say.
+ *
+ * All else we look up in /proc/self/maps: while the file is open, a descriptor that another thread of the program opens gets another number
+ * than it would untraced. So the first thread looks when it begins, and others only where their control block doesn't tell (a stack of the
+ * program's own, without a guard), and a decision needs it. The first thread's stack is the mapping that the kernel names [stack], down to
+ * its limit (the kernel keeps that room free). Any other thread's is the mapping that holds its control block. For a thread that runs
+ * elsewhere just then we look again, but not often.
  */
 #include <sys/resource.h>
 #include "agent/core/state.h"
 
 #define TRIES_MAX 8
-#define LINE_BYTES 128 /* enough for the part of a line that we want; longer paths are cut */
+#define PAGE 4096ull
+#define CONTROL_BYTES 2304 /* of libc's control block, as far as we look: it ends, at the earliest, with the page that it ends in */
+#define LINE_BYTES 128	   /* enough for the part of a line that we want; longer paths are cut */
 
 struct mapping {
 	uint64_t start, end;
@@ -105,6 +113,41 @@ static void stack_find(struct ada_thread *thread)
 		}
 	}
 	ada_sys_close(fd);
+}
+
+/* Whether a stack that ends at the control block lies in `memory`: where it begins, its size, the guard's. */
+static bool is_stack(const uint64_t memory[3], uint64_t control_block)
+{
+	uint64_t used = control_block - memory[0];
+
+	if ((memory[0] | memory[1] | memory[2]) % PAGE || memory[0] >= control_block || used >= memory[1])
+		return false;
+	return memory[2] && memory[2] < used && ada_stack_readable(memory[0] + memory[2]) &&
+	       !ada_stack_readable(memory[0] + memory[2] - sizeof(uint64_t));
+}
+
+static bool control_block_tells(struct ada_thread *thread)
+{
+	uint64_t control_block = (uint64_t)__builtin_thread_pointer();
+
+	for (uint64_t at = control_block; at < control_block + CONTROL_BYTES; at += sizeof(uint64_t)) {
+		uint64_t last = at + 2 * sizeof(uint64_t);
+
+		if (last % PAGE < sizeof(uint64_t) && !ada_stack_readable(last))
+			return false;
+		if (is_stack((const uint64_t *)at, control_block)) {
+			thread->stack_low = ((const uint64_t *)at)[0] + ((const uint64_t *)at)[2];
+			thread->stack_high = control_block;
+			return true;
+		}
+	}
+	return false;
+}
+
+void ada_stack_begin(struct ada_thread *thread)
+{
+	if (!control_block_tells(thread) && thread->tid == ada_sys_pid() && stack_limit() != RLIM_INFINITY)
+		stack_find(thread);
 }
 
 bool ada_stack_own(struct ada_thread *thread, uint64_t slot)

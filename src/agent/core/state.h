@@ -165,6 +165,7 @@ static inline bool ada_frame_is_unreturned(const struct ada_frame *frame)
 }
 
 /* --- stack.c */
+void ada_stack_begin(struct ada_thread *thread);	      /* of the calling thread, which begins: finds its stack where that is cheap */
 bool ada_stack_own(struct ada_thread *thread, uint64_t slot); /* known to lie on the thread's own stack */
 bool ada_stack_readable(uint64_t address);		      /* whether there is memory */
 

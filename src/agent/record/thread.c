@@ -301,6 +301,7 @@ static void thread_fill(void *argument)
 	thread->parked = ADA_CHUNK_BYTES;
 	thread->index = (uint64_t)&thread->parked;
 	thread->sweep_frames = 1024;
+	ada_stack_begin(thread);
 	if (end_key_present)
 		ada_call_libc(pthread_setspecific, end_key, 1);
 }
