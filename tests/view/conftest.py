@@ -1,5 +1,6 @@
 """A server of `ada view`, asked as its page asks it; and a browser with its page."""
 import contextlib
+import importlib.util
 import json
 import shutil
 import signal
@@ -10,7 +11,6 @@ import urllib.parse
 import urllib.request
 
 import pytest
-from browser import Browser
 
 
 class View:
@@ -83,10 +83,15 @@ def serve(ada):
         server.process.communicate()
 
 
+def needs_browser():
+    if not shutil.which("chromedriver") or not shutil.which("chromium") or not importlib.util.find_spec("selenium"):
+        pytest.skip("needs chromium, chromium-driver and python3-selenium")
+
+
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
-    if not shutil.which("chromedriver") or not shutil.which("chromium"):
-        pytest.skip("needs chromium and chromium-driver")
+    needs_browser()
+    from browser import Browser
     started = Browser(tmp_path_factory.mktemp("browser"))
     yield started
     started.close()
@@ -107,12 +112,12 @@ def painted_page(browser, url):
     try:
         yield browser
     except BaseException:
-        browser.call("POST", "/url", {"url": "about:blank"})
+        browser.leave()
         browser.logged()
         browser.requests.clear()
         browser.complaints.clear()
         raise
-    browser.call("POST", "/url", {"url": "about:blank"})        # what it asks until it is left is its own, not the next page's
+    browser.leave()        # what it asks until it is left is its own, not the next page's
     assert browser.logged() == []
     strangers = [asked for asked in browser.requests if not asked.startswith(url) and not asked.startswith(("about:", "data:"))]
     browser.requests.clear()

@@ -128,7 +128,7 @@ FOCUSED = "return window.controls.indexOf(document.activeElement)"
 
 def unnamed(browser):
     """What a reader aloud can come to, and has no name for, as the browser computes names."""
-    nodes = browser.call("POST", "/goog/cdp/execute", {"cmd": "Accessibility.getFullAXTree", "params": {}})["nodes"]
+    nodes = browser.tools("Accessibility.getFullAXTree")["nodes"]
     shown = [node for node in nodes if not node["ignored"]]
     assert len(shown) > 20
     return [(node["role"]["value"], node.get("properties")) for node in shown

@@ -29,12 +29,6 @@ def busiest(server):
     return max(enumerate(server.facts["threads"]), key=lambda each: each[1]["events"])[0]
 
 
-def pressed(page, *keys):
-    """Presses keys together."""
-    actions = [{"type": "keyDown", "value": key} for key in keys] + [{"type": "keyUp", "value": key} for key in reversed(keys)]
-    page.call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
-
-
 def test_next_and_previous_hit_lead_out_of_the_view(browser, view):
     """From a view without any: by keys and by buttons, and it is told where each is."""
     server = view(RANDOM)
@@ -46,7 +40,7 @@ def test_next_and_previous_hit_lead_out_of_the_view(browser, view):
         page.until("return document.getElementById('found').dataset.of === '=malloc'")
         assert "0 marks" in page.text("#found")
         page.run("document.getElementById('canvas').focus()")
-        for step, press in ((0, lambda: page.keys("n")), (1, lambda: page.keys("n")), (2, lambda: page.click("#hit-next")), (1, lambda: pressed(page, SHIFT, "N")),
+        for step, press in ((0, lambda: page.keys("n")), (1, lambda: page.keys("n")), (2, lambda: page.click("#hit-next")), (1, lambda: page.chord(SHIFT, "N")),
                             (0, lambda: page.click("#hit-previous")), (-1, lambda: page.click("#hit-previous"))):
             press()
             page.until(f"return JSON.stringify(await (async () => {{ {PICKED} }})()) === JSON.stringify(arguments[0])", list(every[at + step]))

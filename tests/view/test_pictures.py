@@ -1,11 +1,11 @@
 """tools/pictures makes what docs/pictures shows."""
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 
 import pytest
+from conftest import needs_browser
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs" / "pictures"
@@ -13,8 +13,7 @@ DOCS = ROOT / "docs" / "pictures"
 
 @pytest.mark.traces
 def test_pictures_can_be_taken_anew(ada, tmp_path):
-    if not shutil.which("chromedriver") or not shutil.which("chromium"):
-        pytest.skip("needs chromium and chromium-driver")
+    needs_browser()
     subprocess.run([sys.executable, ROOT / "tools" / "pictures", f"--output={tmp_path}", ada.path.parent], check=True, timeout=240)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in DOCS.iterdir())
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in tmp_path.glob("*.png"))
