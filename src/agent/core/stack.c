@@ -15,7 +15,8 @@
 
 #define TRIES_MAX 8
 #define PAGE 4096ull
-#define CONTROL_BYTES 2304 /* of libc's control block, as far as we look: it ends, at the earliest, with the page that it ends in */
+#define CONTROL_ALIGNED 64
+#define CONTROL_BYTES 2304 /* how far into libc's control block we look; it may be shorter, so each further page is asked for first */
 #define LINE_BYTES 128	   /* enough for the part of a line that we want; longer paths are cut */
 
 struct mapping {
@@ -130,6 +131,9 @@ static bool control_block_tells(struct ada_thread *thread)
 {
 	uint64_t control_block = (uint64_t)__builtin_thread_pointer();
 
+	/* A thread that libc didn't make may have anything there. */
+	if (control_block % CONTROL_ALIGNED || !ada_stack_readable(control_block))
+		return false;
 	for (uint64_t at = control_block; at < control_block + CONTROL_BYTES; at += sizeof(uint64_t)) {
 		uint64_t last = at + 2 * sizeof(uint64_t);
 
