@@ -1,4 +1,6 @@
 """Next and previous hit of a search, wherever they are; what a call that is picked leads to; and what a click leaves where it is."""
+import contextlib
+
 import pytest
 from conftest import opened_page
 from test_answers import hits_from
@@ -23,6 +25,15 @@ window.fetch = async (url, options) => {
   await new Promise((resolve) => { setTimeout(resolve, 5); });
   return new Response(JSON.stringify({ hit: null, looked: Number(asked.time) + 1000 }));
 };"""
+
+
+@contextlib.contextmanager
+def answered_page(browser, view):
+    """A search for malloc, of which each answer says that it has come 1 us further."""
+    with opened_page(browser, view(RANDOM).url, "#find==malloc&from=0&to=1000000") as page:
+        page.until("return document.getElementById('found').dataset.of")
+        page.run(ANSWERED)
+        yield page
 
 
 def busiest(server):
@@ -77,9 +88,7 @@ def test_without_a_search_there_is_no_hit_to_go_to(browser, view):
 
 def test_a_long_search_says_how_far_it_is_and_is_stopped(browser, view):
     """Where it is asked again it goes on from there."""
-    with opened_page(browser, view(RANDOM).url, "#find==malloc&from=0&to=1000000") as page:
-        page.until("return document.getElementById('found').dataset.of")
-        page.run(ANSWERED)
+    with answered_page(browser, view) as page:
         page.run("document.getElementById('canvas').focus()")
         page.keys("n")
         page.until("return document.getElementById('status').innerText.includes('looked through: looking on. Escape stops.')")
@@ -95,9 +104,7 @@ def test_a_long_search_says_how_far_it_is_and_is_stopped(browser, view):
 
 
 def test_another_search_stops_the_one_that_goes_on(browser, view):
-    with opened_page(browser, view(RANDOM).url, "#find==malloc&from=0&to=1000000") as page:
-        page.until("return document.getElementById('found').dataset.of")
-        page.run(ANSWERED)
+    with answered_page(browser, view) as page:
         page.click("#hit-next")
         page.until("return window.hits.length > 2")
         page.run("(await import('./state.js')).change({ find: '=read' })")

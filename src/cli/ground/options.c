@@ -289,6 +289,7 @@ void ada_options_take(struct ada_options *options, const struct ada_usage *usage
 		ada_options_end(options);
 	}
 	options->diff = ada_options_place(options->diff);
+	options->json |= options->format == ADA_FORMAT_JSON;
 	for (size_t i = 0; i < ROWS; i++)
 		if (!strcmp(table[i].commands, LONG) && takes(argv[0], &table[i]) && !options->no_pager && !options->format &&
 		    !options->narrative)
@@ -306,7 +307,7 @@ const char *ada_options_place(const char *word)
 	static unsigned int count;
 	char *place = places[count % 3];
 
-	if (!word || !*word || strchr(word, '/') || !access(word, F_OK) || ada_path(place, ADA_SESSIONS "/%s", word) ||
+	if (!word || !*word || strchr(word, '/') || !access(word, F_OK) || ada_path(place, ADA_TRACES "/%s", word) ||
 	    !ada_is_directory(place))
 		return word;
 	count++;
@@ -315,8 +316,12 @@ const char *ada_options_place(const char *word)
 
 void ada_options_session(struct ada_options *options)
 {
-	if (*options->words && ada_is_directory(ada_options_place(*options->words)))
-		options->session = ada_options_place(ada_options_word(options));
+	const char *place = ada_options_place(*options->words);
+
+	if (!place || !ada_is_directory(place))
+		return;
+	options->session = place;
+	options->words++;
 }
 
 void ada_options_end(const struct ada_options *options)

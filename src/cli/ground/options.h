@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include "base/array.h"
 #include "base/output.h"
+#include "recorder/host/options.h"
 #include "trigger/pattern.h"
 
-#define ADA_SESSIONS "ada_traces"
-#define ADA_LATEST ADA_SESSIONS "/latest" /* the session where the user names none */
+#define ADA_LATEST ADA_TRACES "/latest" /* the session where the user names none */
 
 /* What a command was asked for. What it wasn't, and what it doesn't take, is as the command has set it before: 0 or NULL. */
 struct ada_options {

@@ -216,13 +216,13 @@ static void print_functions(const struct line *line, const char *before, const c
 
 static void print_sessions(const char *before, const char *current)
 {
-	DIR *directory = opendir(ADA_SESSIONS);
+	DIR *directory = opendir(ADA_TRACES);
 	struct dirent *entry;
 
 	while (directory && (entry = readdir(directory))) {
-		char path[sizeof ADA_SESSIONS + sizeof entry->d_name];
+		char path[sizeof ADA_TRACES + sizeof entry->d_name];
 
-		snprintf(path, sizeof path, ADA_SESSIONS "/%s", entry->d_name);
+		snprintf(path, sizeof path, ADA_TRACES "/%s", entry->d_name);
 		if (begins(entry->d_name, "session_") || !strcmp(path, ADA_LATEST))
 			print_value(before, path, strlen(path), current);
 		if (*current && begins(entry->d_name, "session_")) /* a name alone will do, too */

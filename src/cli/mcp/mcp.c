@@ -8,8 +8,6 @@
 #include "cli/mcp/commands.h"
 #include "cli/mcp/server.h"
 
-#define DEFAULT "ada_traces"
-
 static const struct ada_usage usage = {
 	"[DIRECTORY]",
 	"Serves the sessions in DIRECTORY (default ada_traces) to a coding assistant, as tools of the Model Context Protocol on"
@@ -21,7 +19,7 @@ static const struct ada_usage usage = {
 /* The directory's real path. The default directory needn't be there: an assistant may start the server before the first recording. */
 static int find_root(const char *command, const char *directory, char root[PATH_MAX])
 {
-	const char *given = directory ? directory : DEFAULT;
+	const char *given = directory ? directory : ADA_TRACES;
 	char here[PATH_MAX];
 	struct stat status;
 
@@ -29,7 +27,7 @@ static int find_root(const char *command, const char *directory, char root[PATH_
 		if (!stat(root, &status) && S_ISDIR(status.st_mode))
 			return 0;
 		fprintf(stderr, "%s: %s is no directory: name the one that holds the sessions\n", command, given);
-	} else if (directory || errno != ENOENT || !realpath(".", here) || ada_path(root, "%s/" DEFAULT, here)) {
+	} else if (directory || errno != ENOENT || !realpath(".", here) || ada_path(root, "%s/" ADA_TRACES, here)) {
 		fprintf(stderr, "%s: %s: %m: name the directory that holds the sessions\n", command, given);
 	} else {
 		return 0;

@@ -208,7 +208,6 @@ int ada_cmd_functions(int argc, char **argv)
 	int result;
 
 	ada_options_take(&options, &usage, argc, argv);
-	options.json |= options.format == ADA_FORMAT_JSON;
 	path = ada_options_word(&options);
 	ada_options_end(&options);
 	if (!path)

@@ -215,7 +215,6 @@ int ada_cmd_status(int argc, char **argv)
 	int status;
 
 	ada_options_take(&options, &usage, argc, argv);
-	options.json |= options.format == ADA_FORMAT_JSON;
 	ada_leftovers_notice(options.session ? options.session : ADA_LATEST);
 	status = ada_live_find(&live, options.session, &error);
 	for (bool first = true; !status; first = false) {

@@ -279,7 +279,6 @@ uint64_t ada_bound_segment_ns(const struct ada_bound *bound)
 static uint64_t bytes_now(const struct ada_bound *bound)
 {
 	uint64_t then = __atomic_load_n(&bound->written_then, __ATOMIC_RELAXED), now = __atomic_load_n(&bound->written, __ATOMIC_RELAXED);
-
 	int64_t bytes = __atomic_load_n(&bound->bytes, __ATOMIC_RELAXED) + (int64_t)(now > then ? now - then : 0);
 
 	return bytes > 0 ? (uint64_t)bytes : 0;
@@ -402,7 +401,6 @@ bool ada_bound_drop(struct ada_bound *bound, enum ada_bound_what what, const str
 		    uint32_t tid)
 {
 	const struct ada_bound_segment gone = *segment; /* which may be of the list */
-
 	struct ada_bound_job *job;
 
 	if (!has_place(bound))
