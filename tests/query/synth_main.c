@@ -76,6 +76,26 @@ static void make_lossy(struct synth *synth)
 	synth_return(thread);
 }
 
+/* main calls leaf for 100 ns, then fib, which never returns; 3.2 s later another thread calls leaf for 50 ns, and the process ends. */
+static void make_hung(struct synth *synth)
+{
+	struct synth_thread *thread, *other;
+
+	synth_process(synth, 100);
+	synth_module(synth, "/usr/bin/prog", plain_names, 5);
+	thread = synth_thread(synth, 100, "prog");
+	other = synth_thread(synth, 101, "other");
+	synth_call(thread, MAIN);
+	synth_call(thread, LEAF);
+	synth_pass(thread, 100);
+	synth_return(thread);
+	synth_call(thread, FIB);
+	synth_pass(other, 3200000100);
+	synth_call(other, LEAF);
+	synth_pass(other, 50);
+	synth_return(other);
+}
+
 /* Two forked processes and an exec'd image of the first, of the same program. */
 static void make_processes(struct synth *synth)
 {
@@ -370,11 +390,22 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*make)(struct synth *synth);
 		bool finished;
-	} scenarios[] = { { "plain", make_plain, true }, { "running", make_plain, false },	{ "names", make_names, true },
-			  { "lossy", make_lossy, true }, { "processes", make_processes, true }, { "large", make_large, true },
-			  { "empty", make_empty, true }, { "rules", make_rules, true },		{ "detail", make_detail, true },
-			  { "pair", make_pair, true },	 { "story", make_story, true },		{ "lossy_story", make_lossy_story, true },
-			  { "crowd", make_crowd, true }, { "fibers", make_fibers, true },	{ "paths", make_paths, true } };
+	} scenarios[] = { { "plain", make_plain, true },
+			  { "hung", make_hung, true },
+			  { "running", make_plain, false },
+			  { "names", make_names, true },
+			  { "lossy", make_lossy, true },
+			  { "processes", make_processes, true },
+			  { "large", make_large, true },
+			  { "empty", make_empty, true },
+			  { "rules", make_rules, true },
+			  { "detail", make_detail, true },
+			  { "pair", make_pair, true },
+			  { "story", make_story, true },
+			  { "lossy_story", make_lossy_story, true },
+			  { "crowd", make_crowd, true },
+			  { "fibers", make_fibers, true },
+			  { "paths", make_paths, true } };
 
 	if ((argc == 3 || argc == 4) && !strncmp(argv[1], "random:", 7))
 		return make_random(argv[1], argv[2], argv[3]);

@@ -33,6 +33,20 @@ def test_text(ada, session):
                      "10 events; none was lost."]
 
 
+def test_text_of_calls_that_never_returned(ada, session):
+    """How long they have been open, in a line a call and in a line an event."""
+    lines = ada("dump", "--calls", session("hung")).stdout.decode().splitlines()
+    assert lines == ["    0.000000000  0:prog      open 3.20 s | main",
+                     "    0.000000000  0:prog           100 ns |   leaf",
+                     "    0.000000100  0:prog      open 3.20 s |   fib",
+                     "    3.200000100  1:other           50 ns | leaf",
+                     "6 events; none was lost."]
+    events = ada("dump", session("hung")).stdout.decode().splitlines()
+    assert [line[31:] for line in events[:-1]] == ["> main  open 3.20 s", "  > leaf", "  < leaf  100 ns", "  > fib  open 3.20 s",
+                                                   "> leaf", "< leaf  50 ns"]
+    assert calls(ada, session("hung"))[2] == ("fib", 100, 1, 3_200_000_050, "open")
+
+
 def test_text_of_several_processes(ada, session):
     """Their threads have the same numbers: the system's differ."""
     lines = ada("dump", "--calls", session("processes")).stdout.decode().splitlines()

@@ -88,6 +88,43 @@ static void test_durations(void **state)
 	ada_timeline_close(timeline);
 }
 
+/* A call that never returned was open up to the process's end, also where only a part of the time is told. */
+static void test_open_calls(void **state)
+{
+	struct fixture *fixture = *state;
+	struct synth_thread *thread, *other;
+	struct ada_timeline *timeline;
+	struct ada_moment moment;
+
+	synth_process(fixture->synth, 1);
+	synth_module(fixture->synth, "/bin/prog", names, 2);
+	thread = synth_thread(fixture->synth, 1, "t");
+	other = synth_thread(fixture->synth, 2, "u");
+	synth_call(thread, 0);
+	synth_pass(thread, 5);
+	synth_call(thread, 1);
+	synth_pass(thread, 5);
+	synth_return(thread);
+	synth_call(thread, 1);
+	synth_pass(other, 1000);
+	synth_call(other, 1);
+	synth_return(other);
+	fixture_open(fixture, true, NULL, NULL, "+900ns");
+	timeline = open_timeline(fixture, true);
+	assert_true(ada_timeline_next(timeline, &moment) && moment.open);
+	assert_int_equal(moment.duration_ns, SYNTH_END_NS - SYNTH_START_NS);
+	assert_true(ada_timeline_next(timeline, &moment) && !moment.open && !moment.duration_known);
+	assert_true(ada_timeline_next(timeline, &moment) && !moment.open && moment.duration_known);
+	assert_true(ada_timeline_next(timeline, &moment) && moment.open && !moment.duration_known);
+	assert_int_equal(moment.duration_ns, SYNTH_END_NS - SYNTH_START_NS - 10);
+	assert_false(ada_timeline_next(timeline, &moment));
+	ada_timeline_close(timeline);
+	timeline = open_timeline(fixture, false);
+	while (ada_timeline_next(timeline, &moment))
+		assert_false(moment.open);
+	ada_timeline_close(timeline);
+}
+
 static void test_end_of_a_call_begun_before(void **state)
 {
 	struct fixture *fixture = *state;
@@ -115,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_order_over_threads_and_processes),
 		FIXTURE_TEST(test_durations),
+		FIXTURE_TEST(test_open_calls),
 		FIXTURE_TEST(test_end_of_a_call_begun_before),
 	};
 

@@ -141,7 +141,7 @@ def timeline_rows(text):
     """Time, duration, depth, mark, name."""
     rows = []
     for line in body(text):
-        cells = re.match(r" *(\+\S+) +(\S+ \S+|-|open)  ( *?)(\+ |  )(\S.*)$", line)
+        cells = re.match(r" *(\+\S+) +((?:open )?\S+ \S+|-)  ( *?)(\+ |  )(\S.*)$", line)
         rows.append((cells[1], cells[2], len(cells[3]) // 2, cells[4].strip(), cells[5]))
     return rows
 

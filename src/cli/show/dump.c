@@ -41,7 +41,8 @@ static const struct ada_usage usage = {
 	"[SESSION]",
 	"Prints the events of all threads in the order of time."
 	"\vText lines hold the time since the session's start in seconds, the thread id, and indented by depth: > call,"
-	" < return, ! left by an exception or jump (each with the call's duration), @ the lock or other object of the call,"
+	" < return, ! left by an exception or jump (each with the call's duration; of a call that never returned > has \"open\" and"
+	" for how long), @ the lock or other object of the call,"
 	" ~ events lost here. --format=json"
 	" prints an object a line, the last one the completeness.",
 };

@@ -11,6 +11,7 @@
 
 #define KEPT_LEAST (1u << 16) /* calls, before those behind the limit are dropped */
 #define DURATION_WIDTH 9
+#define DURATION_TEXT (sizeof "open " + ADA_UNITS_TEXT)
 #define INDENT_MAX 64
 
 struct call {
@@ -88,13 +89,22 @@ static const char *const outcomes[] = { [ADA_OUTCOME_RETURN] = "return",
 					[ADA_OUTCOME_OPEN] = "open",
 					[ADA_OUTCOME_UNKNOWN] = "unknown" };
 
-static void put_duration(struct ada_dump *dump, const struct call *call)
+/* "55.2 ms", of a call that never returned "open 55.2 ms". */
+static size_t duration_text(const struct call *call, char text[DURATION_TEXT])
 {
-	char text[ADA_UNITS_TEXT] = "-";
+	char duration[ADA_UNITS_TEXT];
+
+	return (size_t)snprintf(text, DURATION_TEXT, "%s%s", call->outcome == ADA_OUTCOME_OPEN ? "open " : "",
+				ada_format_duration(call->duration_ns, duration));
+}
+
+static void put_duration(struct ada_dump *dump, const struct call *call, size_t width)
+{
+	char text[DURATION_TEXT] = "-";
 
 	if (call->outcome != ADA_OUTCOME_UNKNOWN)
-		ada_format_duration(call->duration_ns, text);
-	ada_dump_duration(dump, text, call->duration_ns, DURATION_WIDTH);
+		duration_text(call, text);
+	ada_dump_duration(dump, text, call->duration_ns, width);
 }
 
 /* "(fd=3)" of the call, " = 5" of its return, where their detail was kept and types are known. */
@@ -120,20 +130,35 @@ static void put_values(struct ada_dump *dump, const struct call *call, uint64_t 
 	ada_arguments_free(&arguments);
 }
 
-static void put_text(struct ada_dump *dump, const struct call *call, const struct ada_dump_name *name)
+/* Wide enough for those that are open, where there are any. */
+static size_t duration_width(const struct gathering *gathering)
+{
+	size_t width = DURATION_WIDTH;
+	char text[DURATION_TEXT];
+
+	for (size_t i = 0; i < gathering->calls.count; i++) {
+		const struct call *call = &gathering->calls.items[i];
+		size_t length = call->outcome == ADA_OUTCOME_OPEN ? duration_text(call, text) : 0;
+
+		width = length > width ? length : width;
+	}
+	return width;
+}
+
+static void put_text(struct ada_dump *dump, const struct call *call, const struct ada_dump_name *name, size_t width)
 {
 	struct ada_output *output = dump->output;
 
 	ada_dump_time(dump, call->start_ns);
 	ada_dump_thread(dump, call->thread);
-	put_duration(dump, call);
+	put_duration(dump, call, width);
 	ada_output_string(output, " | ");
 	ada_output_spaces(output, 2 * (size_t)(call->depth < INDENT_MAX ? call->depth : INDENT_MAX));
 	ada_output_string(output, name->function);
 	put_values(dump, call, call->position);
 	if (call->outcome == ADA_OUTCOME_RETURN)
 		put_values(dump, call, call->end_position);
-	else
+	else if (call->outcome != ADA_OUTCOME_OPEN)
 		ada_output_format(output, "  %s",
 				  call->outcome == ADA_OUTCOME_EXCEPTION ? "left by an exception or jump" : outcomes[call->outcome]);
 	ada_output_string(output, "\n");
@@ -194,6 +219,8 @@ static void put_csv(struct ada_dump *dump, const struct call *call, const struct
 
 static int put_all(struct ada_dump *dump, const struct gathering *gathering)
 {
+	size_t width = dump->format == ADA_FORMAT_TEXT ? duration_width(gathering) : 0;
+
 	if (dump->format == ADA_FORMAT_CSV)
 		ada_output_format(dump->output, "timestamp_ns,thread,tid,index_seq,function,module,depth,duration_ns,self_ns,outcome%s%s\n",
 				  dump->several ? ",process" : "", dump->has_clock ? ",clock_ns" : "");
@@ -204,7 +231,7 @@ static int put_all(struct ada_dump *dump, const struct gathering *gathering)
 		if (!name)
 			return -ENOMEM;
 		switch (dump->format) {
-		case ADA_FORMAT_TEXT: put_text(dump, call, name); break;
+		case ADA_FORMAT_TEXT: put_text(dump, call, name, width); break;
 		case ADA_FORMAT_JSON: put_json(dump, call, name); break;
 		case ADA_FORMAT_CSV: put_csv(dump, call, name); break;
 		}

@@ -108,8 +108,8 @@ static void put_all(struct ada_tui *tui, struct ada_output *output, const struct
 		put_usual(tui, output, ada_process_function_key(thread->process, atf_thread_get(thread->events, position)->function_id),
 			  duration_ns);
 	} else {
-		ada_output_format(output, "took         %s\n",
-				  found == ADA_WALK_GOES_ON ? "it goes on where the recording ends" : "not known");
+		ada_output_format(output, "took         %s%s\n", found == ADA_WALK_GOES_ON ? "it has not returned for " : "not known",
+				  found == ADA_WALK_GOES_ON ? ada_format_duration(duration_ns, duration) : "");
 	}
 	ada_output_format(output, "thread       %u, index_seq %llu, depth %u\n", thread->number, (unsigned long long)position,
 			  atf_thread_get(thread->events, position)->call_depth);

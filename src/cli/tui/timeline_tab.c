@@ -14,6 +14,7 @@
 
 #define LOOK_EVENTS 65536 /* how far a row looks for its call's end; then it says "more than" */
 #define INDENT_MAX 40
+#define DURATION_TEXT (sizeof "open " + ADA_UNITS_TEXT)
 #define FIND_EVENTS (1u << 16) /* between two questions whether to go on */
 
 static const struct ada_thread *shown_thread(const struct ada_tui *tui)
@@ -63,16 +64,19 @@ static const char *function_name(const struct ada_thread *thread, uint64_t id, c
 	return ada_module_function(ada_process_module(thread->process, id), id, buffer);
 }
 
-static void duration_text(const struct ada_thread *thread, uint64_t position, char text[ADA_UNITS_TEXT + 2])
+static void duration_text(const struct ada_thread *thread, uint64_t position, char text[DURATION_TEXT])
 {
 	char duration[ADA_UNITS_TEXT];
 	uint64_t end, duration_ns;
 	enum ada_walk_end found = ada_walk_duration(thread, position, LOOK_EVENTS, &end, &duration_ns);
 
-	if (found == ADA_WALK_UNKNOWN || found == ADA_WALK_GOES_ON)
-		strcpy(text, found == ADA_WALK_UNKNOWN ? "-" : "open");
+	if (found == ADA_WALK_UNKNOWN)
+		strcpy(text, "-");
 	else
-		snprintf(text, ADA_UNITS_TEXT + 2, "%s%s", found == ADA_WALK_FARTHER ? ">" : "",
+		snprintf(text, DURATION_TEXT, "%s%s",
+			 found == ADA_WALK_FARTHER ? ">" :
+			 found == ADA_WALK_GOES_ON ? "open " :
+						     "",
 			 ada_format_duration(duration_ns, duration));
 }
 
@@ -80,16 +84,16 @@ static void put_call(struct ada_tui *tui, struct ada_output *output, uint64_t po
 {
 	const struct ada_thread *thread = shown_thread(tui);
 	const struct ada_event event = *atf_thread_get(thread->events, position);
-	char at[ADA_CLOCK_TEXT], duration[ADA_UNITS_TEXT + 2], name[ADA_NAME_BUFFER];
+	char at[ADA_CLOCK_TEXT], duration[DURATION_TEXT], name[ADA_NAME_BUFFER];
 	uint32_t depth = event.call_depth;
 
 	ada_output_format(output, "%16s ", ada_clock_view_text(tui->session, event.timestamp_ns, at));
 	if (event.event_kind == ADA_EVENT_LOST) {
-		ada_output_format(output, "%10s  %llu events lost\n", "", (unsigned long long)event.function_id);
+		ada_output_format(output, "%12s  %llu events lost\n", "", (unsigned long long)event.function_id);
 		return;
 	}
 	duration_text(thread, position, duration);
-	ada_output_format(output, "%10s  ", duration);
+	ada_output_format(output, "%12s  ", duration);
 	ada_output_spaces(output, 2 * (depth < INDENT_MAX ? depth : INDENT_MAX));
 	if (depth >= INDENT_MAX)
 		ada_output_format(output, "(%u) ", depth);

@@ -90,6 +90,8 @@ enum ada_walk_end ada_walk_duration(const struct ada_thread *thread, uint64_t po
 				break;
 			waited_ns += events[i].event_kind == ADA_EVENT_RECORDER ? events[i].function_id : 0;
 		}
+	if (!settled)
+		last_ns = ada_process_end_ns(thread->process);
 	*duration_ns = last_ns - call.timestamp_ns > waited_ns ? last_ns - call.timestamp_ns - waited_ns : 0;
 	return settled && found == ADA_WALK_GOES_ON ? ADA_WALK_FARTHER : found;
 }

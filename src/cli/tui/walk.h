@@ -26,7 +26,7 @@ void ada_walk_close(struct ada_walk *walk);
 
 /* Where the call at `position` ends, looked for among the next `limit` events. */
 enum ada_walk_end { ADA_WALK_ENDS, ADA_WALK_GOES_ON, ADA_WALK_UNKNOWN, ADA_WALK_FARTHER };
-/* ENDS: *end is its RETURN or EXCEPTION; GOES_ON: it is open where the thread's events end; UNKNOWN: it was left without a word before
+/* ENDS: *end is its RETURN or EXCEPTION; GOES_ON: it is open where the thread's events end, and has been up to the process's end, or now; UNKNOWN: it was left without a word before
  * *end; FARTHER: no end among those events, of which *end is the first that was not looked at.
  * *duration_ns: how long the call took the program up to *end, without what it waited for ada. */
 enum ada_walk_end ada_walk_duration(const struct ada_thread *thread, uint64_t position, uint64_t limit, uint64_t *end,

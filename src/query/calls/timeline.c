@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include "base/interrupt.h"
 #include "query/calls/calls.h"
+#include "query/calls/stack.h"
 
 #define LOOK_EVENTS (1u << 14) /* between two looks around */
 
 struct track {	       /* a thread that has events */
 	size_t number; /* in the selection */
 	struct ada_calls calls;
+	struct ada_stack open; /* at the thread's end */
+	size_t told_open;      /* of them, those that lie before what was read */
 };
 
 struct ada_timeline {
@@ -37,6 +40,27 @@ static void take_duration(void *context, const struct ada_call *call)
 	timeline->moment->duration_ns = ada_call_duration(call);
 }
 
+/* Of a thread that lost events nobody knows which of its calls are still the same. */
+static int find_open(struct track *track, const struct ada_thread *thread)
+{
+	return thread->lost > thread->overwritten ? 0 : ada_stack_at(&track->open, thread, thread->count);
+}
+
+static void take_open(struct track *track, struct ada_moment *moment)
+{
+	const struct ada_frame *frame;
+	uint64_t end_ns;
+
+	while (track->told_open < track->open.frames.count && track->open.frames.items[track->told_open].position < moment->position)
+		track->told_open++;
+	frame = &track->open.frames.items[track->told_open];
+	if (track->told_open == track->open.frames.count || frame->position != moment->position)
+		return;
+	end_ns = ada_process_end_ns(moment->thread->process);
+	moment->open = true;
+	moment->duration_ns = end_ns > frame->start_ns ? end_ns - frame->start_ns : 0;
+}
+
 int ada_timeline_open(struct ada_timeline **opened, const struct ada_selection *selection, bool durations, struct ada_error *error)
 {
 	struct ada_timeline *timeline = calloc(1, sizeof *timeline);
@@ -60,6 +84,8 @@ int ada_timeline_open(struct ada_timeline **opened, const struct ada_selection *
 		track->number = i;
 		ada_calls_open(&track->calls, &(struct ada_calls_receiver){ .context = timeline, .ended = take_duration });
 		timeline->sources[timeline->track_count++] = selection->threads.items[i]->events;
+		if (durations && find_open(track, selection->threads.items[i]))
+			goto no_memory;
 	}
 	if (atf_merge_open(&timeline->merge, timeline->sources, timeline->track_count, selection->from_ns, selection->to_ns))
 		goto no_memory;
@@ -108,13 +134,15 @@ bool ada_timeline_next(struct ada_timeline *timeline, struct ada_moment *moment)
 		timeline->passed += !told;
 		track = &timeline->tracks[number];
 		moment->thread = timeline->selection->threads.items[track->number];
-		moment->duration_known = false;
+		moment->duration_known = moment->open = false;
 		timeline->moment = moment;
 		/* Without memory for a deeper stack, durations are what is missing, not events. */
 		if (timeline->durations && ada_calls_feed(&track->calls, moment->event, moment->position))
 			timeline->durations = false;
 	} while (!told);
 	timeline->last_ns = moment->event->timestamp_ns;
+	if (timeline->durations && moment->event->event_kind == ADA_EVENT_CALL)
+		take_open(track, moment);
 	if (moment->event->event_kind == ADA_EVENT_LOST)
 		timeline->lost[track->number] += moment->event->function_id;
 	return true;
@@ -140,8 +168,10 @@ void ada_timeline_close(struct ada_timeline *timeline)
 		return;
 	if (timeline->merge)
 		atf_merge_close(timeline->merge);
-	for (size_t i = 0; i < timeline->track_count; i++)
+	for (size_t i = 0; i < timeline->track_count; i++) {
 		ada_calls_close(&timeline->tracks[i].calls);
+		ada_stack_close(&timeline->tracks[i].open);
+	}
 	free(timeline->tracks);
 	free(timeline->sources);
 	free(timeline->lost);

@@ -1,5 +1,5 @@
 /* The events of a selection, of all its threads and processes, in the order of time. Memory: a stack of open calls a
- * thread where durations are asked for, else nothing that grows. */
+ * thread, and the calls that are open at its end, where durations are asked for, else nothing that grows. */
 #ifndef ADA_QUERY_TIMELINE_H
 #define ADA_QUERY_TIMELINE_H
 #include "query/session/selection.h"
@@ -10,7 +10,8 @@ struct ada_moment {
 	const struct ada_event *event;
 	uint64_t position;   /* in its thread: index_seq */
 	bool duration_known; /* of the call that this event ends, if durations were asked for */
-	uint64_t duration_ns;
+	bool open; /* the call that this event begins never returned, and no event of its thread was lost; if durations were asked for */
+	uint64_t duration_ns; /* of an open call: up to the process's end, or until now */
 };
 
 int ada_timeline_open(struct ada_timeline **timeline, const struct ada_selection *selection, bool durations, struct ada_error *error);
