@@ -107,6 +107,8 @@ int atf_index_writer_reserve(struct atf_index_writer *writer, size_t count, stru
 int atf_index_writer_commit(struct atf_index_writer *writer, size_t count);
 /* Hands everything appended to the sink. When the sink is done, all of it is in the file (not on the disk). */
 int atf_index_writer_flush(struct atf_index_writer *writer);
+/* So many of the first events are in the file: the sink has written all up to there. */
+uint64_t atf_index_writer_written(const struct atf_index_writer *writer);
 /* rest flushes and closes the descriptor; wake opens the file again. A writer at rest answers only count and time before it is woken. 0
  * or an error: then rest has kept the descriptor; a writer that wake failed for is still at rest and may be woken again. */
 int atf_index_writer_rest(struct atf_index_writer *writer);

@@ -162,6 +162,58 @@ static void test_blocks_done_in_any_order(void **state)
 	}
 }
 
+/* What whoever reads a file that is being written sees: the first events, all that the writer knows to be written, and none behind a block that
+ * isn't. True: there was such a block. */
+static bool expect_a_beginning(const struct fixture *fixture, const struct atf_index_writer *writer)
+{
+	struct ada_event expected[1024];
+	uint64_t written = atf_index_writer_written(writer), count, all;
+	struct atf_thread *thread;
+	struct atf_index *index;
+
+	assert_int_equal(atf_index_open(&index, fixture->path, NULL), 0);
+	all = atf_index_count(index);
+	atf_index_close(index);
+	assert_int_equal(atf_thread_open(&thread, fixture->directory, NULL), 0);
+	count = atf_thread_count(thread);
+	assert_true(written <= count && count <= all);
+	for (uint64_t i = 0; i < count; i++) {
+		if (i % 1024 == 0)
+			fixture_events(expected, i, 1024);
+		assert_memory_equal(atf_thread_get(thread, i), &expected[i % 1024], sizeof *expected);
+	}
+	atf_thread_close(thread);
+	return count < all;
+}
+
+static void test_readers_see_no_holes(void **state)
+{
+	struct fixture *fixture = *state;
+	struct slow_sink slow = slow_sink(3);
+	struct atf_index_writer *writer = writer_open(&slow, fixture->path);
+	unsigned holes = 0;
+	uint64_t done = 0;
+
+	while (done < 20000) {
+		assert_int_equal(append_some(writer, &done, random_below(&slow.random, 700)), 0);
+		if (random_below(&slow.random, 4) == 0)
+			assert_int_equal(atf_index_writer_flush(writer), 0);
+		if (slow.count && random_below(&slow.random, 5) == 0)
+			slow_finish_one(&slow);
+		if (done > 10000) /* in smaller files nothing is in flight */
+			holes += expect_a_beginning(fixture, writer);
+	}
+	assert_true(holes > 4);
+	assert_int_equal(atf_index_writer_flush(writer), 0);
+	while (slow.count) {
+		assert_true(atf_index_writer_written(writer) < done);
+		slow_finish_one(&slow);
+	}
+	assert_int_equal(atf_index_writer_written(writer), done);
+	assert_false(expect_a_beginning(fixture, writer));
+	assert_int_equal(atf_index_writer_close(writer, false), 0);
+}
+
 /* The disk is full: the writer says so from then on, and what it leaves has no footer. */
 static void test_a_failed_block_is_told(void **state)
 {
@@ -289,9 +341,10 @@ static void test_a_footer_may_come_later(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(test_a_busy_sink_is_asked_again), FIXTURE_TEST(test_a_footer_may_come_later),
-		FIXTURE_TEST(test_blocks_done_in_any_order),   FIXTURE_TEST(test_a_failed_block_is_told),
-		FIXTURE_TEST(test_a_refused_block_is_told),    FIXTURE_TEST(test_a_broken_sink_keeps_its_blocks),
+		FIXTURE_TEST(test_a_busy_sink_is_asked_again),	   FIXTURE_TEST(test_a_footer_may_come_later),
+		FIXTURE_TEST(test_blocks_done_in_any_order),	   FIXTURE_TEST(test_readers_see_no_holes),
+		FIXTURE_TEST(test_a_failed_block_is_told),	   FIXTURE_TEST(test_a_refused_block_is_told),
+		FIXTURE_TEST(test_a_broken_sink_keeps_its_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

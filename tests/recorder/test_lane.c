@@ -344,6 +344,49 @@ static void a_segment_that_cant_begin_is_none(void **state)
 	ada_lane_free(&lane);
 }
 
+static struct atf_block *on_its_way[2];
+
+static int slow_write(struct atf_sink *sink, struct atf_block *block)
+{
+	assert_null(on_its_way[1]);
+	on_its_way[on_its_way[0] ? 1 : 0] = block;
+	return 0;
+}
+
+static void finish(struct atf_block **block)
+{
+	assert_int_equal(pwrite((*block)->fd, (*block)->bytes, (*block)->length, (*block)->offset), (*block)->length);
+	atf_block_done(*block, 0);
+	*block = NULL;
+}
+
+/* What was handed to the disk is no more in the file than what wasn't. */
+static void what_is_on_its_way_isnt_written(void **state)
+{
+	static struct atf_sink slow = { .open = refusing_open, .write = slow_write, .close = refusing_close };
+	struct ada_lane_options options = { .clock = clock_used, .sink = &slow };
+	struct ada_lane lane = { .thread_id = 5 };
+	struct ada_error error = { "" };
+
+	for (uint64_t done = 0; done < 12288; done += 4096)
+		append(&lane, &options, done, 4096);
+	assert_int_equal(ada_lane_flush(&lane, directory, &error), 0);
+	assert_non_null(on_its_way[1]);
+	assert_false(ada_lane_is_written(&lane));
+	finish(&on_its_way[1]);
+	assert_false(ada_lane_is_written(&lane));
+	finish(&on_its_way[0]);
+	assert_true(ada_lane_is_written(&lane));
+	append(&lane, &options, 12288, 100); /* since it was looked at */
+	assert_true(ada_lane_is_written(&lane));
+	assert_int_equal(ada_lane_flush(&lane, directory, &error), 0);
+	assert_false(ada_lane_is_written(&lane));
+	finish(&on_its_way[0]);
+	assert_true(ada_lane_is_written(&lane));
+	assert_int_equal(ada_lane_close(&lane, &options, directory, &error), 0);
+	ada_lane_free(&lane);
+}
+
 /* What is on its way out stays so as what went before it is told. */
 static void what_leaves_goes_on_leaving(void **state)
 {
@@ -373,6 +416,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_full_disk_counts_what_is_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_segment_that_cant_begin_is_none, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_gap_behind_a_full_disks_cut_is_none, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_on_its_way_isnt_written, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_leaves_goes_on_leaving, set_up, tear_down),
 	};
 

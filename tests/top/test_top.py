@@ -102,6 +102,13 @@ def test_who_keeps_a_thread_waiting(ada, tmp_path):
         [("lock", str(keeper["thread"]))]       # so soon its name may not be in the manifest
 
 
+def was_preempted(ada, path, row):
+    """A thread that loses its processor between the reading of the clock and the writing of the event is in the call until it has it again."""
+    asked = ada("query", "--format=json", path, f"SELECT kind FROM switches WHERE thread = {row['thread']} AND kind <> 'fault' AND timestamp_ns <= "
+                f"{row['end_ns']} ORDER BY timestamp_ns DESC LIMIT 1")
+    return [last["kind"] for last in json.loads(asked.stdout)["rows"]] == ["preempted"]
+
+
 @pytest.mark.traces
 def test_what_has_not_come_yet_is_no_wait(ada, tmp_path):
     """Threads that work all the time: their youngest events are in no file yet. None is said to be in a call for longer than it ever was,
@@ -115,7 +122,8 @@ def test_what_has_not_come_yet_is_no_wait(ada, tmp_path):
         end = time.monotonic() + PATIENCE
         while len(looks) < 20 and time.monotonic() < end:
             asked = ada("top", "--once", "--format=json", path)
-            looks += [row for row in json.loads(asked.stdout)["threads"] if row["function"] in ("step", "burst", "usleep")] if asked.status == 0 else []
+            seen = json.loads(asked.stdout) if asked.status == 0 else {"threads": []}
+            looks += [{**row, "end_ns": seen["endNs"]} for row in seen["threads"] if row["function"] in ("step", "burst", "usleep")]
         traced.communicate(b"\n", timeout=PATIENCE)
     # From beginning to end, with what ada itself took in it, which a duration leaves out.
     asked = ada("query", "--format=json", path, "SELECT function, max(end_ns - start_ns) AS longest FROM calls WHERE function IN ('step', 'burst', 'usleep') "
@@ -123,7 +131,7 @@ def test_what_has_not_come_yet_is_no_wait(ada, tmp_path):
     longest = {row["function"]: row["longest"] for row in json.loads(asked.stdout)["rows"]}
     assert len(looks) >= 20
     for row in looks:
-        assert row["since_ns"] <= longest[row["function"]], (row, longest)
+        assert row["since_ns"] <= longest[row["function"]] or (row["function"] != "usleep" and was_preempted(ada, path, row)), (row, longest)
         assert row["waits_for"] is None or row["since_ns"] >= 1e6, row
 
 

@@ -222,6 +222,16 @@ int atf_stream_flush(struct atf_stream *stream)
 	return stream->filling && stream->used > stream->sent ? submit(stream) : 0;
 }
 
+off_t atf_stream_written(const struct atf_stream *stream)
+{
+	off_t written = stream->block_offset + (off_t)(stream->filling ? stream->sent : 0);
+
+	for (size_t i = 0; i < SLOTS; i++)
+		if (stream->slots[i].buffer && stream->slots[i].block.offset < written)
+			written = stream->slots[i].block.offset;
+	return written;
+}
+
 /* --- open and close ----------------------------------------------------------------------------------------------- */
 
 static void buffers_free(struct atf_stream *stream)

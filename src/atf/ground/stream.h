@@ -56,6 +56,8 @@ int atf_stream_reserve(struct atf_stream *stream, uint8_t **place, size_t *room)
 int atf_stream_commit(struct atf_stream *stream, size_t length);
 int atf_stream_append(struct atf_stream *stream, const void *bytes, size_t length);
 int atf_stream_flush(struct atf_stream *stream);
+/* Where the first byte lies that the sink hasn't written: all before it is in the file. */
+off_t atf_stream_written(const struct atf_stream *stream);
 /* Flushes and waits for the sink. False where the sink broke with blocks in flight: the stream's memory stays the sink's; or for EAGAIN. */
 bool atf_stream_settle(struct atf_stream *stream);
 /* Settles and closes the descriptor, which is -1 until the file is opened again. */

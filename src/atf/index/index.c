@@ -1,13 +1,20 @@
 /* Reader of an index file: a mapping, or a small file's bytes, and the layout that layout.c found in it. */
 #include "atf/index/index.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
+#include "atf/ground/stream.h"
 
-#define HOLE_MAX (256u << 10) /* events: 8 MiB */
-#define SMALL_BYTES 4096u     /* a page, which the mapping would hold as well */
-#define AROUND_EVENTS 2048u   /* that the kernel maps beside the one touched: 64 KiB */
+#define HOLE_MAX (256u << 10)									   /* events: 8 MiB */
+#define FLIGHT_EVENTS ((ATF_STREAM_SLOTS + 1) * ATF_STREAM_BLOCK_BYTES / sizeof(struct ada_event)) /* behind the first on its way */
+#define PAGE_EVENTS (4096 / sizeof(struct ada_event))
+#define HEADER_EVENTS (ATF_EVENTS_OFFSET / sizeof(struct ada_event)) /* that take as much room */
+#define SMALL_BYTES 4096u					     /* a page, which the mapping would hold as well */
+#define AROUND_EVENTS 2048u					     /* that the kernel maps beside the one touched: 64 KiB */
 
 static int index_new(struct atf_index **index_out, const struct atf_layout *layout, const void *bytes, struct atf_message *message)
 {
@@ -161,6 +168,46 @@ void atf_index_close(struct atf_index *index)
 	atf_packed_close(index->packed);
 	atf_unmap(&index->mapping);
 	free(index);
+}
+
+static bool has_writer(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	bool has = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+/* The first event of those that may be on their way whose place was never written; the count where there is none. Each page is written from
+ * its beginning on: its last place tells. */
+static uint64_t hole_of(const struct atf_index *index)
+{
+	uint64_t count = index->layout.count, at = count > FLIGHT_EVENTS ? count - FLIGHT_EVENTS : 0;
+
+	for (at |= PAGE_EVENTS - 1; at - HEADER_EVENTS < count; at += PAGE_EVENTS) {
+		uint64_t hole = at - HEADER_EVENTS;
+
+		if (index->events[hole].event_kind)
+			continue;
+		while (hole && (hole + HEADER_EVENTS) % PAGE_EVENTS && !index->events[hole - 1].event_kind)
+			hole--;
+		return hole;
+	}
+	return count;
+}
+
+void atf_index_end_at_hole(struct atf_index *index, const char *path)
+{
+	uint64_t hole;
+
+	if (index->packed || index->layout.completeness != ATF_NO_FOOTER || index->layout.size < ATF_STREAM_BLOCK_BYTES)
+		return;
+	hole = hole_of(index);
+	if (hole < index->layout.count && has_writer(path))
+		index->layout.count = hole;
+	atf_unneed(&index->mapping, index->mapping.bytes, index->mapping.bytes + index->mapping.size);
 }
 
 enum atf_completeness atf_index_completeness(const struct atf_index *index)

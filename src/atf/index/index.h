@@ -44,6 +44,9 @@ uint64_t atf_index_calls_from(const struct atf_index *index, uint64_t index_seq)
 int atf_index_open_calls(const struct atf_index *index, uint64_t index_seq, struct atf_packed_open_calls *open);
 
 int atf_index_open_fd(struct atf_index **index, int fd, struct atf_message *message); /* maps or reads; the fd stays open */
+/* Of the file at `path`, which is being written: blocks on their way may be in it before those in front of them. It ends where the first of
+ * these is missing. One that a crash left has all that there is. */
+void atf_index_end_at_hole(struct atf_index *index, const char *path);
 /* An index in memory that the caller owns: aligned to 8, unchanged until atf_index_close. */
 int atf_index_open_bytes(struct atf_index **index, const void *bytes, size_t size, struct atf_message *message);
 

@@ -105,6 +105,13 @@ int atf_index_writer_flush(struct atf_index_writer *writer)
 	return atf_stream_flush(&writer->stream);
 }
 
+uint64_t atf_index_writer_written(const struct atf_index_writer *writer)
+{
+	off_t written = atf_stream_written(&writer->stream);
+
+	return written > (off_t)ATF_EVENTS_OFFSET ? ((uint64_t)written - ATF_EVENTS_OFFSET) / sizeof(struct ada_event) : 0;
+}
+
 int atf_index_writer_rest(struct atf_index_writer *writer)
 {
 	return atf_stream_rest(&writer->stream);

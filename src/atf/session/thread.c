@@ -251,6 +251,7 @@ static int thread_open_segments(struct atf_thread *thread, const char *directory
 			return status;
 		if (message && message->text[0] && !why_incomplete.text[0])
 			why_incomplete = *message;
+		atf_index_end_at_hole(segment->index, path);
 		set_place(thread, i, begin);
 		thread->segment_count = i + 1;
 	}

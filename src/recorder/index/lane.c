@@ -270,13 +270,17 @@ int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_erro
 	if (!ada_lane_file_is_open(lane) || !lane->unflushed)
 		return 0;
 	lane->unflushed = false;
+	lane->looked = lane->segments.items[lane->segments.count - 1];
 	status = ada_lane_file_flush(lane);
 	return status ? ada_lane_told(status, lane, directory, error) : 0;
 }
 
 bool ada_lane_is_written(const struct ada_lane *lane)
 {
-	return lane->closed || (!lane->behind && ada_packed_lane_is_written(lane->packed));
+	if (lane->closed)
+		return true;
+	return !lane->behind && (!lane->writer || atf_index_writer_written(lane->writer) >= lane->looked) &&
+	       ada_packed_lane_is_written(lane->packed);
 }
 
 int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)

@@ -102,6 +102,7 @@ struct ada_lane {
 	uint64_t time_max_ns;		 /* of the segments that are closed */
 	bool unflushed;
 	bool behind;	   /* when it was last looked at, its thread had done more than it was given */
+	uint64_t looked;   /* events of the segment being written, when it was last flushed: the sink may not have written them yet */
 	bool has_detail;   /* the segment being written has a detail file */
 	uint64_t captured; /* events with detail in this segment: the next one's detail_seq */
 	uint64_t last_ns;

@@ -198,6 +198,7 @@ int ada_lane_file_close(struct ada_lane *lane, const struct ada_lane_options *op
 		return status; /* the file is as it was */
 	lane->writer = NULL;
 	lane->unflushed = false;
+	lane->looked = 0;
 	if (open && !status)
 		tell_closed(lane, options, last);
 	return status;
