@@ -48,7 +48,7 @@ def windows_of(ada, session):
 def mark(ada, one):
     """A window is there in the end; returns its rank."""
     count = len(windows_of(ada, one.session))
-    assert ada("mark", one.session).status == 0
+    assert ada("mark", "--no-wait", one.session).status == 0
     until(lambda: len(windows_of(ada, one.session)) > count and windows_of(ada, one.session)[-1]["settled"])
     return count
 

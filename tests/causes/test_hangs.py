@@ -53,8 +53,8 @@ def hang(ada, programs, tmp_path, monkeypatch):
         await_(lambda: len(rows(ada, "query", live.session, open_for, status=(0, 125))) == threads)
         if not marked:
             return live
-        assert ada("mark", live.session).status == 0
-        await_(lambda: any(window["settled"] for window in rows(ada, "windows", live.session)))
+        told = ada("mark", live.session).stdout.decode()       # comes back when the window is there
+        assert "window 0: `ada narrate " in told and all(window["settled"] for window in rows(ada, "windows", live.session)), told
         return live
     yield begin
     for live in started:
@@ -123,7 +123,6 @@ def test_what_a_hang_is_in_may_be_excluded(ada, programs, tmp_path, name, patter
         await_(lambda: rows(ada, "query", live.session, "SELECT 1 FROM calls WHERE function = 'serve' AND outcome = 'open' AND duration_ns >"
                             " 200000000", status=(0, 125)))
         assert ada("mark", live.session).status == 0
-        await_(lambda: any(window["settled"] for window in rows(ada, "windows", live.session)))
         assert (of_window(ada, live.session)["cause"] is None) == (excluded is not None)
         told = [row["text"] for row in rows(ada, "narrate", live.session) if row["kind"] == "excluded"]
         assert told == [f"By --exclude, calls of {excluded} are missing, but where a rule names the function: who waits there, for what and "

@@ -107,6 +107,6 @@ def test_a_recorder_with_a_runtime_directory_of_its_own(ada, program, tmp_path, 
         refused = ada("recover", session.session)
         assert refused.status == 125
         assert f"is still being recorded, by process {session.process.pid}" in refused.stderr.decode()
-        assert ada("mark", session.session).status == 0
+        assert ada("mark", "--no-wait", session.session).status == 0
     finally:
         session.close()

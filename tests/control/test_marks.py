@@ -18,7 +18,8 @@ def marks(live):
 def test_mark_by_hand(live):
     session = live("--pre-roll-events=10", "--post-roll-events=10")
     session.call("aaa")
-    assert session.control("mark", "here it is") == "marked in 1 process\n"
+    told = f"marked in 1 process\nwindow 0: `ada narrate {session.session} --window=0` says what happened, and why\n"
+    assert session.control("mark", "here it is") == told
     session.call("aaa")
     assert session.end() == 3
     found, manifest = marks(session)
@@ -26,6 +27,43 @@ def test_mark_by_hand(live):
     window, = manifest["detail_lane"]["windows"]
     assert window["startNs"] <= found[0]["tsNs"] <= window["endNs"]
     assert window["triggerKind"] == "manual" and manifest["detail_lane"]["event_count"] > 0
+
+
+def windows_of(session):
+    return json.loads(session.control("windows --format=json"))["rows"]
+
+
+def test_a_mark_comes_back_with_its_window(live):
+    """It is in the manifest, and nothing of it is to come; each mark names its own."""
+    session = live("--pre-roll-events=10", "--post-roll-events=10")
+    for number in range(3):
+        session.call("a" * 30)
+        assert session.control("mark", f"number {number}").splitlines()[1].startswith(f"window {number}: `ada narrate ")
+        windows = windows_of(session)
+        assert [window["settled"] for window in windows] == [True] * (number + 1)
+        assert windows[-1]["marks"][0]["label"] == f"number {number}"
+
+
+def test_a_mark_waits_for_its_post_roll_and_ctrl_c_ends_that(live):
+    session = live("--post-roll-sec=3600")
+    waiting = subprocess.Popen([session.ada.path, "mark", session.session, "long"], stdout=subprocess.PIPE)
+    assert waiting.stdout.readline() == b"marked in 1 process\n"
+    while not windows_of(session):
+        assert waiting.poll() is None
+    assert waiting.poll() is None
+    waiting.send_signal(signal.SIGINT)
+    told = waiting.communicate(timeout=20)[0].decode()
+    assert (told, waiting.returncode) == (f"window 0, not complete yet: `ada narrate {session.session} --window=0` says what is known\n", 130)
+    assert session.end() == 3
+    assert [mark["label"] for mark in marks(session)[0]] == ["long"]
+
+
+def test_a_mark_says_what_its_window_waits_for(live):
+    """The events behind it don't come soon, and there is no second without any."""
+    session = live("--post-roll-events=100000000")
+    told = session.control("mark").splitlines()[1]
+    assert told == ("window 0, not complete yet: until 100000000 events have come behind the mark, or none for a second;"
+                    f" `ada narrate {session.session} --window=0` says what is known")
 
 
 def test_mark_by_signal(live):
@@ -41,8 +79,8 @@ def test_mark_without_a_rule_for_it(live):
     session = live("--trigger=crash")
     assert "ada trigger add manual" in session.control("mark", status=125)
     session.control("trigger add", "manual")
-    assert session.control("mark") == "marked in 1 process\n"
-    assert session.control("mark") == "marked in 1 process\n"
+    assert session.control("mark --no-wait") == "marked in 1 process\n"
+    assert session.control("mark --no-wait") == "marked in 1 process\n"
     rule = session.status()["policy"]["rules"][1]
     assert (rule["matches"], rule["marks"]) == (2, 2)
     assert session.end() == 3

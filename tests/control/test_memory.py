@@ -146,7 +146,7 @@ def test_commands_are_answered(live, ada, parts, gate):
     session = live(*OPTIONS, "--exclude=quiet", command=[parts / "program"])
     session.tell("fill\n")
     session.wait_for(lambda s: s["events"] > 0, "events come")
-    assert "1 process" in session.control("mark", "here")
+    assert "1 process" in session.control("mark --no-wait", "here")
     assert session.control("trigger add", "symbol=quiet") == "rule 3, policy version 2\n"
     session.tell("quiet\n")
     assert "symbol=quiet" in session.control("trigger list")

@@ -24,7 +24,7 @@ def test_a_pipe_that_is_full(live, ada):
     session.control("trigger add", "symbol=nowhere")            # each is told on ada's stderr, too
     session.control("trigger add", "symbol=elsewhere")
     assert [rule["rule"] for rule in session.status()["policy"]["rules"]] == ["crash", "manual", "symbol=nowhere", "symbol=elsewhere"]
-    assert "1 process" in session.control("mark")
+    assert "1 process" in session.control("mark --no-wait")
     before = session.status()["events"]
     session.call("a" * 10)
     session.wait_for(lambda s: s["events"] >= before + 10, "events come")

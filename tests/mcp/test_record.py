@@ -66,7 +66,8 @@ def test_record_mark_stop_and_report(ada, recording, waiter, tmp_path):
     name = answer["session"]
     assert (answer["state"], answer["timedOut"], "exitStatus" in answer) == ("recording", False, False)
     assert recording.call("list_sessions")["structuredContent"]["rows"][0]["state"] == "recording"
-    assert text_of(recording.call("mark", session=name, label="two words")) == "marked in 1 process"
+    told = text_of(recording.call("mark", session=name, label="two words")).splitlines()
+    assert told[0] == "marked in 1 process" and told[1].startswith("window 0: `ada narrate ") and "--window=0`" in told[1]
     assert text_of(recording.call("stop", session=name)).startswith(str(tmp_path / "traces" / name))
     waiter.await_end()                      # record started it, so it ends with its recording
     assert recording.await_children(0) == []

@@ -272,7 +272,7 @@ def test_a_recording_under_way(ada, program, tmp_path):
         names = {int(entry.name): (entry / "comm").read_text().rstrip("\n") for entry in task.iterdir()}
         threads = json.loads(ada("info", "--format=json", live.session).stdout)["threads"]
         assert len(threads) > 1 and {each["tid"]: each["name"] for each in threads} == names
-        assert ada("mark", live.session, "look here").status == 0
+        assert ada("mark", "--no-wait", live.session, "look here").status == 0
         live.tell("x")
     finally:
         live.close()

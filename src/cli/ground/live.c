@@ -324,7 +324,7 @@ int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int
 	return status;
 }
 
-int ada_live_mark(const struct ada_live *live, const char *label, uint64_t *processes, struct ada_error *error)
+int ada_live_mark(const struct ada_live *live, const char *label, struct ada_live_mark *mark, struct ada_error *error)
 {
 	json_object *request = ada_live_request("mark"), *answer;
 	int status;
@@ -334,7 +334,8 @@ int ada_live_mark(const struct ada_live *live, const char *label, uint64_t *proc
 	status = ada_live_ask(live, request, MARK_MS, &answer, error);
 	if (status)
 		return status;
-	*processes = ada_json_u64(answer, "processes", 0);
+	mark->processes = ada_json_u64(answer, "processes", 0);
+	mark->ns = ada_json_u64(answer, "timestampNs", 0);
 	json_object_put(answer);
 	return 0;
 }

@@ -25,8 +25,12 @@ bool ada_live_is_dead(const struct ada_live *live);   /* it names a socket, and 
 int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int ms, json_object **answer, struct ada_error *error);
 json_object *ada_live_request(const char *name);
 
-/* Marks this moment; `label` may be NULL. *processes: in how many. */
-int ada_live_mark(const struct ada_live *live, const char *label, uint64_t *processes, struct ada_error *error);
+struct ada_live_mark {
+	uint64_t processes; /* that it was made in */
+	uint64_t ns;	    /* when */
+};
+/* Marks this moment; `label` may be NULL. */
+int ada_live_mark(const struct ada_live *live, const char *label, struct ada_live_mark *mark, struct ada_error *error);
 struct ada_live_rule {
 	uint64_t id, policy_version;
 	char warning[448]; /* what to know of it; "": nothing */

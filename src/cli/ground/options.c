@@ -128,6 +128,7 @@ static const struct row table[] = {
 	{ "functions", "all", 'a', NULL, "List the hooked functions too", FLAG(all) },
 	{ "functions", "int3", 0, NULL, "Allow breakpoints where no jump fits", FLAG(int3) },
 	{ "status", "json", 0, NULL, "the same as --format=json", FLAG(json) },
+	{ "mark", "no-wait", 0, NULL, "don't wait for the window", FLAG(no_wait) },
 	{ "status", "watch", 'w', NULL, "Again each second, until the session ends", FLAG(watch) },
 	{ "anchor", "media-time", 0, "TIME", "what clock NAME shows at that moment: 12.5s, or ns", TEXT(media_time) },
 	{ "anchor", "host-time", 0, "TIME",

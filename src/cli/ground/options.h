@@ -30,7 +30,7 @@ struct ada_options {
 	bool events, quiet;
 	ADA_ARRAY(const char *) urls;
 	const char *user, *password_file, *database, *cluster, *host;
-	bool no_pager, json, watch, once, all, full_names, int3, list, purge;
+	bool no_pager, no_wait, json, watch, once, all, full_names, int3, list, purge;
 	const char *media_time, *host_time;
 	uint64_t time_limit_ns;
 	bool allow_record;

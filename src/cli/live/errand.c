@@ -14,7 +14,7 @@ struct ada_errand {
 	char *rule; /* NULL: a mark */
 	int result;
 	struct ada_error error;
-	uint64_t processes;
+	struct ada_live_mark mark;
 	struct ada_live_rule added;
 };
 
@@ -23,7 +23,7 @@ static void *errand_run(void *context)
 	struct ada_errand *errand = context;
 
 	errand->result = errand->rule ? ada_live_add_rule(&errand->live, errand->rule, &errand->added, &errand->error) :
-					ada_live_mark(&errand->live, NULL, &errand->processes, &errand->error);
+					ada_live_mark(&errand->live, NULL, &errand->mark, &errand->error);
 	return NULL;
 }
 
@@ -74,7 +74,7 @@ bool ada_errand_wait(struct ada_errand *errand, unsigned int ms)
 
 int ada_errand_result(const struct ada_errand *errand, char *said, size_t size, struct ada_error *error)
 {
-	unsigned long long processes = errand->processes, id = errand->added.id;
+	unsigned long long processes = errand->mark.processes, id = errand->added.id;
 
 	if (errand->result) {
 		*error = errand->error;

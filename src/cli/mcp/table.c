@@ -260,9 +260,9 @@ const struct ada_mcp_tool ada_mcp_table[] = {
 	{ .name = "mark",
 	  .title = "Mark this moment",
 	  .description = "Marks this moment in a recording that is under way: the detail around it is kept, in a window of its own."
-			 " Of a program that hangs, mark it and narrate it.",
+			 " Comes back once that is complete, and says its number. Of a program that hangs, mark it and narrate it.",
 	  .command = "mark",
-	  .narrow = "its recorder may be busy: try again",
+	  .narrow = "the moment is marked: windows lists its window once what it asks for behind the mark is there",
 	  .parameters = mark_parameters,
 	  .acts = true },
 	{ .name = "stop",
