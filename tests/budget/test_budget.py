@@ -83,7 +83,7 @@ def test_eight_threads_in_hot_code(ada, build_dir, tmp_path, request, options):
     finally:
         live.close()
     if every:
-        assert ada("verify", live.session).status == 0
+        assert ada("verify", live.session, timeout=ROUNDS_S).status == 0
     else:
         check_recording(ada, tmp_path / "ada")
     assert came_back(live.session) or not awaited

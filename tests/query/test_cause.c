@@ -501,13 +501,23 @@ static void test_own_waits_and_work(void **state)
 	synth_pass(threads[0], 25000 * 1000);
 	synth_event(threads[0], ADA_EVENT_RECORDER, 20000 * 1000, 1);
 	synth_return(threads[0]);
+	synth_call(threads[0], REBUILD); /* 10 of its 50 ms are; the wait took 30 of the rest */
+	call_on(threads[0], USLEEP, 2, 0, 30000);
+	synth_pass(threads[0], 20000 * 1000);
+	synth_event(threads[0], ADA_EVENT_RECORDER, 10000 * 1000, 1);
+	synth_return(threads[0]);
 	sql = sql_open(*state, true);
 	sql_expect(sql, COLUMNS "causes(0, 1)", "sleep|usleep|-|0|serve|main > serve > usleep\n");
 	sql_expect(sql, "SELECT share FROM causes(0, 1)", "0.75\n");
 	sql_expect(sql, "SELECT kind, function_waited, spells FROM causes(0, 7)", "cpu|compact|10000\n");
 	sql_expect(sql, "SELECT kind, function_waited, culprit_thread FROM causes(0, 20011)", "unknown|other|-\n");
-	sql_expect(sql, "SELECT kind, share FROM causes(0, 20013)", "recorder|0.8\n");
-	sql_expect(sql, "SELECT kind, count(*) FROM waits GROUP BY kind ORDER BY kind", "io|1\nsleep|2\n");
+	sql_expect(sql, "SELECT kind, share, duration_ns FROM causes(0, 20013)", "recorder|0.8|25000000\n");
+	sql_expect(
+		sql,
+		"SELECT kind, function_waited, round(share, 3), causes.duration_ns = calls.duration_ns AND calls.duration_ns / 1000000 = 40 "
+		"FROM causes(0, 20016) JOIN calls ON calls.index_seq = 20016",
+		"sleep|usleep|0.75|1\n");
+	sql_expect(sql, "SELECT kind, count(*) FROM waits GROUP BY kind ORDER BY kind", "io|1\nsleep|3\n");
 	sql_close(sql);
 }
 

@@ -284,6 +284,7 @@ static int fill_link(struct ada_cause_reader *reader, struct ada_cause_link *lin
 	int result;
 
 	link->kind = most->kind;
+	link->recorder_ns = spending->recorder_ns;
 	link->spent_ns = most->ns;
 	link->spells = most->spells;
 	link->wait_position = most->position;

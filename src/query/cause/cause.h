@@ -47,11 +47,12 @@ struct ada_cause_link {
 	bool part;			      /* of later links: too many events lie in that time, these are a part of it */
 
 	enum ada_cause_kind kind;
-	uint64_t spent_ns; /* in all calls of the kind, on the object */
-	uint64_t spells;   /* how many */
-	uint64_t faults;   /* page faults in the longest of them */
-	uint64_t returns;  /* the longest is a loop of waits for a condition: so many ended before the last, and it waited again */
-	bool off_cpu;	   /* of ADA_CAUSE_UNKNOWN: it did not run, and nothing says what for */
+	uint64_t recorder_ns; /* of its time: so much was ada's own, in whatever it was in then */
+	uint64_t spent_ns;    /* in all calls of the kind, on the object */
+	uint64_t spells;      /* how many */
+	uint64_t faults;      /* page faults in the longest of them */
+	uint64_t returns;     /* the longest is a loop of waits for a condition: so many ended before the last, and it waited again */
+	bool off_cpu;	      /* of ADA_CAUSE_UNKNOWN: it did not run, and nothing says what for */
 	/* The longest of them: a call below the one asked for, or that call itself. */
 	uint64_t wait_position, wait_function_id;
 	uint64_t wait_start_ns, wait_end_ns;
@@ -125,7 +126,9 @@ void ada_cause_culprit(const struct ada_cause *cause, struct ada_culprit *culpri
 #define ADA_CAUSE_OBJECT 40
 /* Of a link that has one: "0x7f...", "descriptor 3"; fills and returns `text`. */
 char *ada_cause_object_text(const struct ada_cause_link *link, char text[ADA_CAUSE_OBJECT]);
-double ada_cause_share(const struct ada_cause_link *link); /* of its time that its waits explain, to six digits */
+/* For how long it took, as durations have it: without what ada took, but where that is the cause. */
+uint64_t ada_cause_took(const struct ada_cause_link *link);
+double ada_cause_share(const struct ada_cause_link *link); /* of that time, what its waits explain, to six digits */
 /* "main > work > leaf", in short or full names; malloc'ed, NULL: no memory. */
 char *ada_cause_path_text(const struct ada_process *process, const struct ada_stack *path, bool full_names);
 /* The same of a path of the cause, with what is known of the arguments of its innermost function that is no library's, and of its last call:

@@ -133,9 +133,18 @@ void ada_cause_culprit(const struct ada_cause *cause, struct ada_culprit *culpri
 	}
 }
 
+uint64_t ada_cause_took(const struct ada_cause_link *link)
+{
+	uint64_t all_ns = link->end_ns - link->start_ns;
+
+	return link->kind == ADA_CAUSE_RECORDER || link->recorder_ns > all_ns ? all_ns : all_ns - link->recorder_ns;
+}
+
 double ada_cause_share(const struct ada_cause_link *link)
 {
-	uint64_t all_ns = link->look_ns ? link->look_ns : link->end_ns - link->start_ns;
+	uint64_t all_ns = link->look_ns ? link->look_ns : ada_cause_took(link);
+	/* What ada took may lie within the waits. */
+	uint64_t spent_ns = link->spent_ns < all_ns ? link->spent_ns : all_ns;
 
-	return all_ns ? round(1e6 * (double)link->spent_ns / (double)all_ns) / 1e6 : 0;
+	return all_ns ? round(1e6 * (double)spent_ns / (double)all_ns) / 1e6 : 0;
 }

@@ -29,7 +29,7 @@ static void tell_spent(struct ada_story *story, const struct ada_cause_link *lin
 		fprintf(telling.stream, "Meanwhile thread %u %s", link->thread->number,
 			link->kind == ADA_CAUSE_PREEMPTED ? "had no processor, though ready to run, for" : "spent");
 	ada_format_duration(link->spent_ns, spent);
-	ada_format_duration(link->look_ns ? link->look_ns : link->end_ns - link->start_ns, all);
+	ada_format_duration(link->look_ns ? link->look_ns : ada_cause_took(link), all);
 	if (first)
 		fprintf(telling.stream, " at %s; %s of %s %s", ada_words_time(story, link->start_ns, from), spent,
 			link->look_ns ? "these" : "its", all);

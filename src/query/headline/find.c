@@ -29,7 +29,7 @@ static uint64_t likeness(struct ada_cause_reader *reader, const struct ada_cause
 
 static uint64_t took(const struct ada_cause *cause)
 {
-	return cause->links.items[0].end_ns - cause->links.items[0].start_ns;
+	return ada_cause_took(&cause->links.items[0]);
 }
 
 /* A mark of the window, and how long what it marked took by the rule's own measure; 0: the rule is about no time. */

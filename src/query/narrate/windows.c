@@ -352,7 +352,7 @@ static void tell_hangs(struct ada_story *story, struct ada_cause_reader *reader,
 		story->result = ada_cause_of_hang(reader, process, &headline.cause);
 		headline.found = !story->result && headline.cause.found;
 		if (headline.found) {
-			headline.took_ns = headline.cause.links.items[0].end_ns - headline.cause.links.items[0].start_ns;
+			headline.took_ns = ada_cause_took(&headline.cause.links.items[0]);
 			ada_narrate_section(story, process, ADA_NO_WINDOW, "Hang of %s", process->directory);
 		}
 		if (headline.found && !story->result) {

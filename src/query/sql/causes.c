@@ -147,7 +147,7 @@ static void add_cause(struct ada_sql_cursor *base, struct ada_cause_reader *read
 	ada_sql_add_integer(rows, link->thread->number);
 	ada_sql_add_integer(rows, link->position);
 	ada_sql_add_text(rows, name_of(base->sql, rows, process, link->function_id));
-	ada_sql_add_integer(rows, link->end_ns - link->start_ns);
+	ada_sql_add_integer(rows, ada_cause_took(link));
 	ada_sql_add_text(rows, ada_cause_kind_name(ada_cause_kind_of(cause)));
 	ada_sql_add_text(rows, name_of(base->sql, rows, process, link->wait_function_id));
 	ada_sql_add_text(rows, link->has_object ? ada_cause_object_text(link, object) : NULL);
