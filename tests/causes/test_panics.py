@@ -99,3 +99,29 @@ def test_nothing_is_told_without_a_panic(ada, programs, tmp_path):
     ada.trace(tmp_path, [programs[0] / "unwinds", "control"], "--trigger=exception")
     rows = json.loads(ada("narrate", "--format=json", Session(tmp_path).path).stdout)["rows"]
     assert not [r for r in rows if "panicked" in r["text"]]
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory):
+    path = tmp_path_factory.mktemp("deep") / "deep"
+    subprocess.run(["rustc", "-g", "-A", "unconditional_recursion", "-C", "opt-level=1", "-o", path, HERE / "deep.rs"], check=True)
+    return path
+
+
+@pytest.mark.parametrize("thread", [False, True])
+@pytest.mark.parametrize("kind, blamed", [("one", "deep::walk"), ("two", "deep::(descend|climb)")])
+def test_a_stack_overflow_is_told(ada, deep, tmp_path, kind, blamed, thread):
+    """Rust's handler of SIGSEGV, which has a stack of its own, is what aborts: the recursion is to blame."""
+    headline, _ = headline_of(ada, tmp_path, [deep, kind, *["thread"] * thread])
+    words = (rf"^{blamed} used up the stack of thread {int(thread)}: it was in itself [\d,]+ times, with [\d.]+ MiB of stack, when SIGABRT"
+             r" ended the process\.$")
+    assert re.search(words, headline["text"]), headline["text"]
+    crash = headline["crash"]
+    assert (crash["kind"], crash["thread"], crash["signal"]) == ("overflow", int(thread), "SIGABRT")
+    assert crash["depth"] > 2000 and (8 << 18 if thread else 8 << 20) * 0.8 < crash["stack_bytes"] < 10 << 20
+
+
+@pytest.mark.parametrize("thread", [False, True])
+def test_a_recursion_that_came_back_is_not_blamed_for_an_abort(ada, deep, tmp_path, thread):
+    headline, _ = headline_of(ada, tmp_path, [deep, "back", *["thread"] * thread])
+    assert headline["crash"]["kind"] == "unknown" and "walk" not in headline["text"], headline["text"]

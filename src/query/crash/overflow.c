@@ -1,6 +1,8 @@
 /* A recursion that used up the stack. The signal's handler needs a stack, too: where the program gave it none of its own, the kernel ends
- * the process without a record of the crash. Then the thread is the one that is deepest in a recursion at the end. */
+ * the process without a record of the crash. Then the thread is the one that is deepest in a recursion at the end. Rust's library gives each
+ * thread such a stack, and has a handler that looks whether the stack's guard page was hit, and ends the process by SIGABRT if so. */
 #include <signal.h>
+#include <string.h>
 #include "query/crash/internal.h"
 #include "query/session/windows.h"
 
@@ -8,6 +10,7 @@
 #define LEAST 200	     /* calls */
 #define LEAST_UNSEEN 5000    /* where no record says what a call took */
 #define LEAST_BYTES 16384    /* of stack: no thread has less */
+#define INNERMOST 16	     /* calls that the last round of the recursion may have made, and was in */
 #define NEAR_BYTES (1 << 20) /* from the stack pointer to the address that was not there: a frame may be large */
 
 /* After how many frames, from the innermost outwards, the same functions come again, over all of LEAST frames; 0: they don't. */
@@ -80,16 +83,45 @@ static bool is_at_stack(const struct ada_crash_cause *cause)
 	return address && (address > sp ? address - sp : sp - address) < NEAR_BYTES;
 }
 
+/* Looks at the outermost `count` calls of the path, of which the recursion may have made the last ones. */
+static void look_below(struct ada_crash_cause *cause, size_t count)
+{
+	size_t all = cause->path.frames.count;
+
+	for (size_t i = 0; i < INNERMOST && i < count && cause->kind == ADA_CRASH_UNKNOWN; i++) {
+		cause->path.frames.count = count - i;
+		look_at(cause, cause->thread, &cause->path);
+	}
+	cause->path.frames.count = all;
+}
+
+/* The call of Rust's handler, which goes on to abort only where the thread's guard page was hit; the path's count: there is none. */
+static size_t rust_handler(const struct ada_crash_cause *cause)
+{
+	size_t count = cause->path.frames.count;
+
+	for (size_t i = count; i-- > 0 && count - i <= INNERMOST;) {
+		const char *name = ada_crash_symbol(cause->process, cause->path.frames.items[i].function_id);
+
+		if (strstr(name, "3std3sys") && strstr(name, "14stack_overflow3imp14signal_handler"))
+			return i;
+	}
+	return count;
+}
+
 int ada_crash_overflowed(struct ada_crash_cause *cause)
 {
 	const struct ada_process *process = cause->process;
+	size_t handler;
 	int result = 0;
 
+	if (cause->signal == SIGABRT && cause->thread && (handler = rust_handler(cause)) < cause->path.frames.count)
+		look_below(cause, handler);
 	if (cause->signal != SIGSEGV && cause->signal != SIGBUS)
 		return 0;
 	if (cause->recorded) {
 		if (cause->thread && is_at_stack(cause))
-			look_at(cause, cause->thread, &cause->path);
+			look_below(cause, cause->path.frames.count);
 		return 0;
 	}
 	for (size_t i = 0; i < process->thread_count && !result; i++) {
