@@ -130,6 +130,30 @@ def test_a_null_that_a_jump_passed_on_is_told(ada, tail, tmp_path, way, caller, 
     assert (argument in headline["text"]) == blamed and crash["argument"] == ("entry" if blamed else None)
 
 
+@pytest.fixture(scope="module", params=[[], ["-fno-plt"], ["-fcf-protection=none"]], ids=["plt", "no-plt", "no-ibt"])
+def linked(tmp_path_factory, request):
+    directory = tmp_path_factory.mktemp("linked")
+    source = HERE / "crash_linked.c"
+    subprocess.run(["cc", "-g", "-O2", "-DLIBRARY", "-fPIC", "-shared", "-o", directory / "liblinked.so", source], check=True)
+    subprocess.run(["cc", "-g", "-D_GNU_SOURCE", "-O2", *request.param, "-o", directory / "linked", source, "-pthread", directory / "liblinked.so",
+                    f"-Wl,-rpath,{directory}"], check=True)
+    code = subprocess.run(["objdump", "-d", directory / "linked"], check=True, capture_output=True).stdout
+    jump = rb"jmp +\*0x[0-9a-f]+\(%rip\)" if request.param == ["-fno-plt"] else rb"jmp +[0-9a-f]+ <value_of@plt>"
+    assert re.search(rb"<serve>:(?:(?!\n\n).)*" + jump, code, re.DOTALL), code
+    return directory / "linked"
+
+
+@pytest.mark.parametrize("way, caller, blamed", [(0, "serve", True), (1, "serve_or_check", True), (2, "serve_other", False)])
+def test_a_null_that_a_jump_into_a_library_passed_on_is_told(ada, linked, tmp_path, way, caller, blamed):
+    """The code doesn't say whose function the jump leads to: the null has to be in the register at each such jump."""
+    assert ada.trace(tmp_path, [linked, "cause", str(way)], "--modules=liblinked.so").status == 128 + 11
+    headline = next(r for r in told(ada, Session(tmp_path).path) if r["window"] == 0)
+    crash = headline["crash"]
+    assert (crash["kind"], crash["function"]) == ("null" if blamed else "unknown", "value_of"), headline["text"]
+    assert crash["culprit_path"] == (["main", caller, "look_up"] if blamed else None)
+    assert ("its argument entry is null, as look_up had returned it" in headline["text"]) == blamed
+
+
 TEXT = "3 is more than there is"
 MADE = f', which was made with "{TEXT}"; what its what() says is not known.'
 OWN = {

@@ -163,19 +163,49 @@ static bool decode(struct walk *walk, uint64_t address, struct step *step)
 	return code && ZYAN_SUCCESS(ZydisDecoderDecodeFull(&walk->decoder, code, bytes, &step->instruction, step->operands));
 }
 
+/* Whether there is a jump by a word of the file's global offset table: an entry of the procedure linkage table. */
+static bool is_linkage(struct walk *walk, uint64_t address)
+{
+	uint64_t bytes;
+	const uint8_t *code = ada_process_constant(walk->cause->process, address, walk->cause->ns, &bytes);
+	struct step step;
+
+	for (int i = 0; code && i < 2; i++) { /* before it may be endbr64 */
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&walk->decoder, code, bytes, &step.instruction, step.operands)))
+			return false;
+		if (step.instruction.mnemonic != ZYDIS_MNEMONIC_ENDBR64)
+			return step.instruction.mnemonic == ZYDIS_MNEMONIC_JMP && step.operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+			       step.operands[0].mem.base == ZYDIS_REGISTER_RIP;
+		code += step.instruction.length;
+		bytes -= step.instruction.length;
+	}
+	return false;
+}
+
+/* Whether the instruction jumps to the function asked for, or to another module's, of which the code doesn't say which it is. */
+static bool jumps_there(struct walk *walk, const struct state *state, const struct step *step)
+{
+	const ZydisDecodedOperand *operand = &step->operands[0];
+	uint64_t to;
+
+	if (step->instruction.mnemonic != ZYDIS_MNEMONIC_JMP)
+		return false;
+	if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY) /* without a linkage table (-fno-plt) */
+		return operand->mem.base == ZYDIS_REGISTER_RIP;
+	return operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+	       ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&step->instruction, operand, state->address, &to)) &&
+	       (to == walk->flow->to || (to - walk->flow->start >= walk->flow->bytes && is_linkage(walk, to)));
+}
+
 /* Whether the instruction is the one asked for; *reached: and has the value. */
-static bool is_goal(const struct walk *walk, const struct state *state, const struct step *step, bool *reached)
+static bool is_goal(struct walk *walk, const struct state *state, const struct step *step, bool *reached)
 {
 	const struct ada_crash_flow *flow = walk->flow;
 
 	*reached = false;
 	if (flow->jumped) {
-		uint64_t to;
-
 		*reached = state->registers & flow->registers;
-		return step->instruction.mnemonic == ZYDIS_MNEMONIC_JMP && step->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-		       ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&step->instruction, &step->operands[0], state->address, &to)) &&
-		       to == flow->to;
+		return jumps_there(walk, state, step);
 	}
 	if (flow->registers || flow->called) { /* the call behind which the address is */
 		const ZydisDecodedOperand *pointer = &step->operands[0];

@@ -37,7 +37,8 @@ struct ada_crash_flow {
 	uint64_t to; /* the instruction that accesses memory; with `registers` the end of the call that has the value in one of them */
 	uint32_t registers;
 	bool called; /* the call asked for goes where the value says */
-	bool jumped; /* `to` is another function's beginning, and a jump to there has the value in one of `registers` */
+	/* `to` is another function's beginning, and each jump to there, or to another module, has the value in one of `registers` */
+	bool jumped;
 };
 bool ada_crash_flows(const struct ada_crash_cause *cause, const struct ada_crash_flow *flow); /* flow.c */
 
