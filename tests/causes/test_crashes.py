@@ -154,6 +154,27 @@ def test_a_null_that_a_jump_into_a_library_passed_on_is_told(ada, linked, tmp_pa
     assert ("its argument entry is null, as look_up had returned it" in headline["text"]) == blamed
 
 
+@pytest.fixture(scope="module", params=[0, 1, 2])
+def bare(tmp_path_factory, request):
+    path = tmp_path_factory.mktemp("bare") / "bare"
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-Wno-use-after-free", f"-O{request.param}", "-fno-optimize-sibling-calls", "-o", path, HERE / "crash_bare.c",
+                    "-pthread"], check=True)
+    return path
+
+
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+@pytest.mark.parametrize("how, function", [("freed", "handle"), ("stale", "handle_wild"), ("anew", "handle"), ("before", "handle_and_close")])
+def test_a_freed_block_is_told_without_debug_information(ada, bare, tmp_path, how, function, mode):
+    """The code shows what it reads through which register; a register that holds a freed block, and isn't read, accuses nobody."""
+    assert ada.trace(tmp_path, [bare, mode, how]).status == 128 + 11
+    headline = next(r for r in told(ada, Session(tmp_path).path) if r["window"] == 0)
+    crash = headline["crash"]
+    assert (crash["kind"], crash["function"]) == ("freed" if how == "freed" else "unknown", function), headline["text"]
+    assert crash["culprit_path"] == (["closer", "close_session", "free"] if how == "freed" else None)
+    words = (r"its argument 2, 0x[0-9a-f]+, points to a block that thread \d+ had freed .* before, in closer > close_session > free\.$")
+    assert bool(re.search(words, headline["text"])) == (how == "freed"), headline["text"]
+
+
 TEXT = "3 is more than there is"
 MADE = f', which was made with "{TEXT}"; what its what() says is not known.'
 OWN = {

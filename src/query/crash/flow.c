@@ -1,7 +1,9 @@
-/* Whether a null value reaches an instruction: follows the machine code from where the value is in some registers, over moves between
+/* Whether a null value, or a pointer, reaches an instruction: follows the machine code from where the value is in some registers, over moves between
  * registers and words of the stack, to where a register is asked for. Nothing else carries it, calls lose what they may change, and a
  * jump that asks whether the value is null goes where null goes. Other jumps go both ways, and each way that arrives has to bring it: which
  * way was gone nobody recorded.
+ *
+ * A pointer is asked for no such way: a jump goes both. What was loaded through it is followed, too, over moves between registers.
  *
  * The code is the file's, so that hooks aren't in the way. */
 #include <stdlib.h>
@@ -22,6 +24,7 @@ struct slot {
 struct state { /* where the value is */
 	uint64_t address;
 	uint32_t registers;
+	uint32_t loaded; /* registers that have what lay where the value points */
 	struct slot slots[SLOTS];
 	uint32_t slot_count;
 	bool compared; /* the last instruction compared it with null */
@@ -111,10 +114,26 @@ static bool has_value(const struct state *state, const struct step *step)
 	return slot_of(from, &slot) && slot_find(state, &slot) < state->slot_count;
 }
 
+/* Whether what is moved lay where the value points, or was moved on from there. */
+static bool has_loaded(const struct state *state, const struct step *step)
+{
+	const ZydisDecodedOperand *from = &step->operands[1];
+	bool whole;
+	int number;
+
+	if (step->instruction.mnemonic != ZYDIS_MNEMONIC_MOV || step->operands[0].size != 64)
+		return false;
+	if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
+		return from->mem.index == ZYDIS_REGISTER_NONE && from->mem.segment != ZYDIS_REGISTER_FS &&
+		       from->mem.segment != ZYDIS_REGISTER_GS && holds(state, from->mem.base);
+	number = from->type == ZYDIS_OPERAND_TYPE_REGISTER ? number_of(from->reg.value, &whole) : -1;
+	return number >= 0 && state->loaded >> number & 1;
+}
+
 /* What the instruction writes has the value afterwards, or no longer. */
 static void write_all(struct state *state, const struct step *step)
 {
-	bool value = has_value(state, step), whole;
+	bool value = has_value(state, step), loaded = has_loaded(state, step), whole;
 
 	for (unsigned i = 0; i < step->instruction.operand_count; i++) {
 		const ZydisDecodedOperand *operand = &step->operands[i];
@@ -130,11 +149,16 @@ static void write_all(struct state *state, const struct step *step)
 			continue;
 		slots_leave(state, number);
 		state->registers &= ~(1u << number);
+		state->loaded &= ~(1u << number);
 		if (value && !i && whole)
 			state->registers |= 1u << number;
+		if (loaded && !i && whole)
+			state->loaded |= 1u << number;
 	}
-	if (step->instruction.mnemonic == ZYDIS_MNEMONIC_CALL)
+	if (step->instruction.mnemonic == ZYDIS_MNEMONIC_CALL) {
 		state->registers &= ~CALL_CHANGES;
+		state->loaded &= ~CALL_CHANGES;
+	}
 }
 
 /* test r, r and cmp r, 0 of a register that has the value. */
@@ -161,6 +185,15 @@ static bool decode(struct walk *walk, uint64_t address, struct step *step)
 	const uint8_t *code = place < walk->flow->bytes ? ada_process_constant(cause->process, address, cause->ns, &bytes) : NULL;
 
 	return code && ZYAN_SUCCESS(ZydisDecoderDecodeFull(&walk->decoder, code, bytes, &step->instruction, step->operands));
+}
+
+/* Whether an access by that register is one by the value or, of a pointer, by what was loaded through it. */
+static bool is_address(const struct ada_crash_flow *flow, const struct state *state, ZydisRegister base)
+{
+	bool whole;
+	int number = number_of(base, &whole);
+
+	return holds(state, base) || (flow->points && number >= 0 && state->loaded >> number & 1);
 }
 
 /* Whether there is a jump by a word of the file's global offset table: an entry of the procedure linkage table. */
@@ -218,7 +251,7 @@ static bool is_goal(struct walk *walk, const struct state *state, const struct s
 		return step->instruction.mnemonic == ZYDIS_MNEMONIC_CALL && state->address + step->instruction.length == flow->to;
 	}
 	for (unsigned i = 0; i < step->instruction.operand_count; i++)
-		*reached |= step->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY && holds(state, step->operands[i].mem.base);
+		*reached |= step->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY && is_address(flow, state, step->operands[i].mem.base);
 	return state->address == flow->to;
 }
 
@@ -271,7 +304,7 @@ static enum arrival walk_on(struct walk *walk, struct state state)
 		if (end || best == LACKS || category == ZYDIS_CATEGORY_RET)
 			return best;
 		if (!branch) {
-			state.compared = compares(&state, &step);
+			state.compared = !walk->flow->points && compares(&state, &step);
 			write_all(&state, &step);
 		}
 		state.address += step.instruction.length;

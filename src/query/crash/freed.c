@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "query/crash/internal.h"
+#include "query/session/source.h"
 #include "query/session/windows.h"
 
 #define FRAMES_ASKED 8		 /* from the innermost one outwards */
@@ -105,6 +106,30 @@ static int blame(struct ada_crash_cause *cause, enum ada_crash_kind kind, size_t
 	return cause->argument ? ada_stack_at(&cause->culprit_path, last->thread, last->position + 1) : -12;
 }
 
+/* Without types nobody knows which registers are arguments. One is where the innermost call's code accesses memory by what was in it when the
+ * call began, or by what it loaded from there, whichever way it came to the instruction that crashed. Its block has to be freed by then. */
+static int ask_registers(struct ada_crash_cause *cause, const struct atf_detail *record)
+{
+	static const uint32_t bits[] = { 1u << 7, 1u << 6, 1u << 2, 1u << 1, 1u << 8, 1u << 9 }; /* rdi rsi rdx rcx r8 r9 */
+	size_t frame = cause->path.frames.count - 1;
+	const struct ada_frame *of = &cause->path.frames.items[frame];
+	struct ada_crash_flow flow = { .to = ada_crash_number(cause, "rip"), .points = true };
+
+	if (!ada_process_code(cause->process, of->function_id, flow.to, &flow.start, &flow.bytes))
+		return 0;
+	flow.from = flow.start;
+	for (unsigned int i = 0; i < sizeof bits / sizeof *bits; i++) {
+		struct ada_argument argument = { .name = (char[]){ (char)('1' + i), 0 }, .number = (int64_t)record->x[i] };
+		struct block_event last;
+
+		flow.has = bits[i];
+		if (record->x[i] && !ada_captured_redacted(record, (int)i) && ada_crash_flows(cause, &flow) &&
+		    last_of(cause, record->x[i], UINT64_MAX, &last) && last.freed && last.ns < of->start_ns)
+			return blame(cause, ADA_CRASH_FREED, frame, &argument, &last);
+	}
+	return 0;
+}
+
 /* The last munmap of all threads that covers the address, where nothing is mapped now. */
 static int blame_unmapped(struct ada_crash_cause *cause)
 {
@@ -153,6 +178,8 @@ int ada_crash_freed(struct ada_crash_cause *cause)
 			    is_mistake(cause, frame, block, &last))
 				result = blame(cause, ADA_CRASH_FREED, i, argument, &last);
 		}
+		if (!result && i + 1 == count && !arguments.known && record.lr && cause->kind == ADA_CRASH_UNKNOWN)
+			result = ask_registers(cause, &record);
 		ada_arguments_free(&arguments);
 	}
 	if (!result && cause->kind == ADA_CRASH_UNKNOWN && ada_crash_code(cause) == SEGV_MAPERR)

@@ -29,13 +29,14 @@ bool ada_crash_library_throws(const char *symbol);					 /* library.c: std::__thr
 void ada_crash_leave_library(const struct ada_process *process, struct ada_stack *path); /* drops these from its end */
 void ada_crash_library_read(struct ada_crash_cause *cause, const char *symbol, const struct atf_detail *record);
 
-/* A null value on its way through a function's code. */
+/* A value, null unless it `points`, on its way through a function's code. */
 struct ada_crash_flow {
 	uint64_t start, bytes; /* the function's code */
 	uint64_t from;	       /* where it is in the registers `has`, a bit each as the processor numbers them */
 	uint32_t has;
 	uint64_t to; /* the instruction that accesses memory; with `registers` the end of the call that has the value in one of them */
 	uint32_t registers;
+	bool points; /* it is an address: the instruction may also access by what was loaded from there */
 	bool called; /* the call asked for goes where the value says */
 	/* `to` is another function's beginning, and each jump to there, or to another module, has the value in one of `registers` */
 	bool jumped;
