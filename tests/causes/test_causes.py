@@ -56,7 +56,7 @@ PROGRAMS = {
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
     directory = tmp_path_factory.mktemp("causes")
-    for name in [*PROGRAMS, "arena", "command", "mixed", "socket", "ten"]:
+    for name in [*PROGRAMS, "arena", "beside", "command", "mixed", "socket", "ten"]:
         compiler, source = (["c++", "-std=c++2b"], f"{name}.cc") if (HERE / f"{name}.cc").exists() else (["cc"], f"{name}.c")
         subprocess.run([*compiler, "-g", "-D_GNU_SOURCE", "-O1", "-o", directory / name, HERE / source, "-pthread"], check=True)
     return directory
@@ -410,6 +410,25 @@ def test_who_waits_beside_is_no_initialiser(ada, record, name):
     assert len(waits) == 3 and {wait["ended_by_thread"] for wait in waits} == {row["culprit_thread"]}
     headline = next(r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["window"] == 0)
     assert f"for once object {row['object']} that thread {row['culprit_thread']} initialised for" in headline["text"]
+
+
+@pytest.mark.parametrize("mode", ["cause", "crowd"])
+def test_both_causes_of_a_window_are_told(ada, programs, tmp_path, mode):
+    """The longer call's in the headline, the other's beside it; and both rules that marked it stand above."""
+    result = ada.trace(tmp_path, [programs / "beside", mode], RULE, "--trigger=symbol=function:note_request@pre=2s,post=2s")
+    assert result.status == 0, result.stderr.decode()
+    session = Session(tmp_path).path
+    causes = sql(ada, session, "SELECT kind, culprit_function FROM causes WHERE function = 'serve' ORDER BY culprit_function")
+    assert causes == [{"kind": "lock", "culprit_function": name} for name in ("compact", "prune")]
+    narrative = json.loads(ada("narrate", "--format=json", session).stdout)
+    rows = [row for row in narrative["rows"] if row["window"] == 0]
+    beside, = (row["text"] for row in rows if row["kind"] == "cause" and row["text"].startswith("There is another cause beside it. "))
+    headline, = (row["text"] for row in rows if row["kind"] == "headline")
+    named = ["compact" in headline, "prune" in headline]
+    assert sorted(named) == [False, True] and ["compact" in beside, "prune" in beside] == named[::-1]
+    text = ada("narrate", session).stdout.decode()
+    heading, = re.findall("^Window 0 of pid_[0-9]+: (.*)$", text, re.M)
+    assert sorted(heading.split(" and ")) == ["latency:function:serve>200ms", "symbol:function:note_request"]
 
 
 def test_ten_windows_fit_on_a_page(ada, programs, tmp_path):

@@ -111,6 +111,8 @@ void ada_narrate_cause(struct ada_story *story, const struct ada_headline *headl
 		if (headline->cause.links.items[i].culprit)
 			tell_culprit(story, &headline->cause.links.items[i]);
 	}
+	if (headline->other && headline->cause.links.count < LINKS_TOLD) /* no more than eight sentences */
+		ada_headline_tell_other(story, headline->other);
 	if (headline->found && !headline->cause.deadlock && is_its_own(ada_cause_root(&headline->cause)->kind))
 		ada_narrate_library(story, ada_cause_root(&headline->cause)->thread->process,
 				    ada_cause_root(&headline->cause)->wait_function_id);

@@ -76,32 +76,42 @@ static uint64_t functions_of(const struct ada_process *process, const json_objec
 	return ada_hash_bytes(functions, sizeof functions);
 }
 
-/* Looks for the cause of a mark, which becomes the headline's if it took longer. What it is like; 0: it has none. */
-static uint64_t ask(struct ada_story *story, struct ada_cause_reader *reader, const struct candidate *candidate,
-		    struct ada_headline *headline)
+/* Of causes that are alike the longest; of all, the two longest. Takes what `asked` owns. */
+static void keep(struct ada_headline best[2], struct ada_headline *asked)
 {
-	const struct ada_recorded_window *window = &story->session->windows.items[headline->window];
+	size_t at = best[0].found && best[0].key != asked->key;
+
+	if (best[at].found && asked->took_ns <= best[at].took_ns) {
+		ada_headline_free(asked);
+		return;
+	}
+	ada_headline_free(&best[at]);
+	best[at] = *asked;
+	if (at && best[1].took_ns > best[0].took_ns) {
+		best[1] = best[0];
+		best[0] = *asked;
+	}
+}
+
+/* Looks for the cause of a mark. What it is like; 0: it has none. */
+static uint64_t ask(struct ada_story *story, struct ada_cause_reader *reader, const struct candidate *candidate, uint64_t number,
+		    struct ada_headline best[2])
+{
+	const struct ada_recorded_window *window = &story->session->windows.items[number];
 	const json_object *mark = candidate->mark;
-	struct ada_cause cause;
+	struct ada_headline asked = { .window = number, .mark = candidate->ns > 0 ? mark : NULL };
 	uint64_t key;
 
-	story->result = ada_cause_of_mark(reader, window->process, mark, &cause);
-	if (story->result || !cause.found || (took(&cause) < SLOW_NS && !is_about_time(ada_json_text(mark, "kind", "")))) {
-		ada_cause_free(&cause);
+	story->result = ada_cause_of_mark(reader, window->process, mark, &asked.cause);
+	if (story->result || !asked.cause.found || (took(&asked.cause) < SLOW_NS && !is_about_time(ada_json_text(mark, "kind", "")))) {
+		ada_headline_free(&asked);
 		return 0;
 	}
-	key = likeness(reader, &cause);
-	if (headline->found && took(&cause) <= headline->took_ns) {
-		ada_cause_free(&cause);
-		return key;
-	}
-	ada_cause_free(&headline->cause);
-	headline->cause = cause;
-	headline->is_span = ada_mark_span(window->process, mark, &headline->span);
-	headline->found = true;
-	headline->took_ns = took(&cause);
-	headline->key = key;
-	headline->mark = candidate->ns > 0 ? mark : NULL;
+	asked.is_span = ada_mark_span(window->process, mark, &asked.span);
+	asked.found = true;
+	asked.took_ns = took(&asked.cause);
+	asked.key = key = likeness(reader, &asked.cause);
+	keep(best, &asked);
 	return key;
 }
 
@@ -118,15 +128,43 @@ static void count_marked(const struct ada_process *process, const struct candida
 		}
 }
 
+/* Whether it is worth a sentence beside the longest: something that others did, or that was waited for. What calls did for themselves, or had no
+ * processor for, differs from one to the next. */
+static bool is_another(const struct ada_headline *headline)
+{
+	switch (ada_cause_kind_of(&headline->cause)) {
+	case ADA_CAUSE_LOCK:
+	case ADA_CAUSE_DEADLOCK:
+	case ADA_CAUSE_CONDITION:
+	case ADA_CAUSE_SLEEP:
+	case ADA_CAUSE_IO:
+	case ADA_CAUSE_CHILD:
+	case ADA_CAUSE_MESSAGE: return headline->found;
+	default: return false;
+	}
+}
+
+/* The two become a headline and what is told beside it. */
+static void join(struct ada_headline best[2], struct ada_headline *headline)
+{
+	*headline = best[0];
+	if (best[1].found && is_another(&best[1]))
+		headline->other = malloc(sizeof *headline->other);
+	if (headline->other)
+		*headline->other = best[1];
+	else
+		ada_headline_free(&best[1]);
+}
+
 void ada_headline_find(struct ada_story *story, struct ada_cause_reader *reader, uint64_t number, struct ada_headline *headline)
 {
 	const struct ada_recorded_window *window = &story->session->windows.items[number];
 	const json_object *marks = ada_json_get(window->entry, "marks");
 	size_t count = ada_json_length(marks), asked[2] = {};
 	struct candidate *candidates = make_candidates(marks, count);
+	struct ada_headline best[2] = { { .window = number }, { .window = number } };
 	uint64_t keys[2 * MARKS_ASKED] = {};
 
-	*headline = (struct ada_headline){ .window = number, .more_marked = window->marked_count > count };
 	if (!candidates)
 		story->result = -ENOMEM;
 	for (size_t i = 0; i < count && !story->result; i++) {
@@ -135,12 +173,16 @@ void ada_headline_find(struct ada_story *story, struct ada_cause_reader *reader,
 		if (asked[of_time] == MARKS_ASKED)
 			continue;
 		candidates[i].asked = true;
-		keys[MARKS_ASKED * of_time + asked[of_time]++] = ask(story, reader, &candidates[i], headline);
+		keys[MARKS_ASKED * of_time + asked[of_time]++] = ask(story, reader, &candidates[i], number, best);
 	}
-	for (size_t i = 0; i < 2 * MARKS_ASKED; i++)
-		headline->calls += headline->key && keys[i] == headline->key;
-	if (candidates)
-		count_marked(window->process, candidates, count, headline);
+	for (size_t k = 0; k < 2; k++) {
+		best[k].more_marked = window->marked_count > count;
+		for (size_t i = 0; i < 2 * MARKS_ASKED; i++)
+			best[k].calls += best[k].key && keys[i] == best[k].key;
+		if (candidates)
+			count_marked(window->process, candidates, count, &best[k]);
+	}
+	join(best, headline);
 	free(candidates);
 	if (!headline->found && !story->result)
 		ada_headline_panic_find(story, headline);
@@ -151,5 +193,9 @@ void ada_headline_free(struct ada_headline *headline)
 	ada_cause_free(&headline->cause);
 	ada_crash_free(&headline->crash);
 	ada_panic_free(&headline->panic.what);
+	if (headline->other)
+		ada_headline_free(headline->other);
+	free(headline->other);
+	headline->other = NULL;
 	headline->found = false;
 }

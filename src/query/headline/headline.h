@@ -31,6 +31,7 @@ struct ada_headline {		/* of a window */
 	struct ada_headline_panic panic; /* where no cause is found */
 	bool is_span;			 /* of a rule from one call to another: the cause is of the time in between */
 	struct ada_mark_span span;
+	struct ada_headline *other; /* of marks of the same window that had another cause, the slowest; NULL: none worth a sentence */
 };
 /* Finds it; the caller frees it. Without a cause the headline tells the mark. */
 void ada_headline_find(struct ada_story *story, struct ada_cause_reader *reader, uint64_t number, struct ada_headline *headline);

@@ -156,33 +156,30 @@ void ada_headline_put_alike(FILE *stream, const struct ada_headline *headline)
 			headline->more, headline->more_first, headline->more_last);
 }
 
-void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline)
+static void put_sentence(struct ada_story *story, FILE *stream, const struct ada_headline *headline)
 {
 	const struct ada_cause *cause = &headline->cause;
 	const struct ada_cause_link *link = cause->links.items;
-	struct ada_telling telling;
 
-	if (!headline->found) {
-		tell_unfound(story, headline);
-		ada_narrate_attach_cause(story, ada_headline_json(story, reader, headline));
-		return;
-	}
-	if (!ada_telling_open(story, &telling))
-		return;
 	if (headline->is_span)
-		put_span(story, telling.stream, headline);
+		put_span(story, stream, headline);
 	else
-		put_calls(story, telling.stream, headline);
+		put_calls(story, stream, headline);
 	switch (ada_cause_kind_of(cause)) {
-	case ADA_CAUSE_DEADLOCK: ada_headline_put_deadlock(story, telling.stream, cause); break;
-	case ADA_CAUSE_LOCK: ada_headline_put_lock(story, telling.stream, cause, link->wait_open); break;
-	case ADA_CAUSE_PREEMPTED: ada_headline_put_preempted(story, telling.stream, cause, link->wait_open, is_plural(headline)); break;
-	case ADA_CAUSE_CONDITION: ada_headline_put_condition(story, telling.stream, cause, link->wait_open); break;
-	default: put_own(story, telling.stream, cause, link->wait_open); break;
+	case ADA_CAUSE_DEADLOCK: ada_headline_put_deadlock(story, stream, cause); break;
+	case ADA_CAUSE_LOCK: ada_headline_put_lock(story, stream, cause, link->wait_open); break;
+	case ADA_CAUSE_PREEMPTED: ada_headline_put_preempted(story, stream, cause, link->wait_open, is_plural(headline)); break;
+	case ADA_CAUSE_CONDITION: ada_headline_put_condition(story, stream, cause, link->wait_open); break;
+	default: put_own(story, stream, cause, link->wait_open); break;
 	}
-	fputs(".", telling.stream);
-	ada_headline_put_alike(telling.stream, headline);
-	ada_telling_say(story, "headline", &telling);
+	fputs(".", stream);
+}
+
+static void cite(struct ada_story *story, const struct ada_headline *headline)
+{
+	const struct ada_cause *cause = &headline->cause;
+	const struct ada_cause_link *link = cause->links.items;
+
 	if (headline->is_span && headline->span.position != UINT64_MAX)
 		ada_narrate_cite(story, headline->span.thread, headline->span.position, headline->span.position);
 	ada_narrate_cite(story, link->thread, link->position, link->position);
@@ -195,5 +192,34 @@ void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *read
 			ada_narrate_cite(story, cause->links.items[i].culprit, cause->links.items[i].culprit_last,
 					 cause->links.items[i].culprit_last);
 		}
+}
+
+void ada_headline_tell_other(struct ada_story *story, const struct ada_headline *other)
+{
+	struct ada_telling telling;
+
+	if (!ada_telling_open(story, &telling))
+		return;
+	fputs("There is another cause beside it. ", telling.stream);
+	put_sentence(story, telling.stream, other);
+	ada_telling_say(story, "cause", &telling);
+	cite(story, other);
+}
+
+void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline)
+{
+	struct ada_telling telling;
+
+	if (!headline->found) {
+		tell_unfound(story, headline);
+		ada_narrate_attach_cause(story, ada_headline_json(story, reader, headline));
+		return;
+	}
+	if (!ada_telling_open(story, &telling))
+		return;
+	put_sentence(story, telling.stream, headline);
+	ada_headline_put_alike(telling.stream, headline);
+	ada_telling_say(story, "headline", &telling);
+	cite(story, headline);
 	ada_narrate_attach_cause(story, ada_headline_json(story, reader, headline));
 }

@@ -105,14 +105,45 @@ static void tell_rest(struct ada_story *story, const struct ada_recorded_window 
 		ada_narrate_followed(story, &firsts->places[i], i > 0, ada_first_marks_same_thread(firsts, i));
 }
 
+#define KINDS_NAMED 2
+
+/* The rules that marked it: "latency:take>2ms, symbol:flush and 1 more"; malloc'ed, NULL: no memory. */
+static char *kinds_text(const json_object *entry)
+{
+	const json_object *kinds = ada_json_get(entry, "triggerKinds");
+	size_t count = ada_json_length(kinds), size;
+	char *text = NULL;
+	FILE *stream = open_memstream(&text, &size);
+
+	if (!stream)
+		return NULL;
+	if (count < 2)
+		fputs(ada_json_text(entry, "triggerKind", "no trigger"), stream);
+	for (size_t i = 0; count > 1 && i < count && i < KINDS_NAMED; i++)
+		fprintf(stream, "%s%s",
+			!i	       ? "" :
+			i + 1 == count ? " and " :
+					 ", ",
+			json_object_get_string(json_object_array_get_idx(kinds, i)));
+	if (count > KINDS_NAMED)
+		fprintf(stream, " and %zu more", count - KINDS_NAMED);
+	fclose(stream);
+	return text;
+}
+
 static void tell_window(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline)
 {
 	uint64_t number = headline->window;
 	const struct ada_recorded_window *window = &story->session->windows.items[number];
 	struct ada_first_marks firsts = {};
+	char *kinds = kinds_text(window->entry);
 
-	ada_narrate_section(story, window->process, number, "Window %llu of %s: %s", (unsigned long long)number, window->process->directory,
-			    ada_json_text(window->entry, "triggerKind", "no trigger"));
+	if (kinds)
+		ada_narrate_section(story, window->process, number, "Window %llu of %s: %s", (unsigned long long)number,
+				    window->process->directory, kinds);
+	else
+		story->result = -ENOMEM;
+	free(kinds);
 	if (story->result)
 		return;
 	story->narrative->sections.items[story->narrative->sections.count - 1].alike = headline->told;
