@@ -77,7 +77,7 @@ static uint64_t functions_of(const struct ada_process *process, const json_objec
 }
 
 /* Of causes that are alike the longest; of all, the two longest. Takes what `asked` owns. */
-static void keep(struct ada_headline best[2], struct ada_headline *asked)
+static void keep_slowest(struct ada_headline best[2], struct ada_headline *asked)
 {
 	size_t at = best[0].found && best[0].key != asked->key;
 
@@ -111,7 +111,7 @@ static uint64_t ask(struct ada_story *story, struct ada_cause_reader *reader, co
 	asked.found = true;
 	asked.took_ns = took(&asked.cause);
 	asked.key = key = likeness(reader, &asked.cause);
-	keep(best, &asked);
+	keep_slowest(best, &asked);
 	return key;
 }
 
