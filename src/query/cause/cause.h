@@ -63,6 +63,7 @@ struct ada_cause_link {
 	bool stream;	 /* the object is a stream that somebody had locked */
 	uint64_t object; /* address, or the descriptor of I/O and messages */
 	char *opened;	 /* of a descriptor: the path that was opened as it; NULL: not known */
+	bool counter;	 /* the descriptor is known to be an eventfd */
 	char *peer;	 /* of a socket: the address that it was connected to; NULL: not known */
 	/* Of a lock the holder, else who ended the wait; NULL: not known. */
 	const struct ada_thread *culprit;

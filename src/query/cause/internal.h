@@ -29,6 +29,9 @@ enum ada_does {
 	ADA_DOES_STREAM_3,
 	ADA_DOES_STREAM_4,
 	ADA_DOES_MESSAGE,
+	ADA_DOES_COUNTER_WAIT,	/* like MESSAGE, of an eventfd */
+	ADA_DOES_COUNTER_WRITE, /* likewise, and what ends waits for it */
+	ADA_DOES_WRITE,		/* like IO; of an eventfd like COUNTER_WRITE */
 	ADA_DOES_MESSAGE_OTHER,
 	ADA_DOES_CONNECT,	/* like MESSAGE, and gives the descriptor its peer */
 	ADA_DOES_ACCEPT,	/* like MESSAGE; its result is another descriptor */
@@ -42,6 +45,7 @@ enum ada_does {
 	ADA_DOES_CLOSE_STREAM,	  /* waits like IO_OTHER, and closes like CLOSE_ANY */
 	ADA_DOES_CLOSE_ANY,	  /* of descriptors that its arguments don't tell */
 	ADA_DOES_REPLACE,	  /* makes its second argument another file's */
+	ADA_DOES_MAKE_COUNTER,	  /* its result is an eventfd */
 	ADA_DOES_MAKE_DESCRIPTOR, /* its result is one, or may be, of no path that is known */
 };
 /* By the name of the function, mangled, without a version behind '@'. */
@@ -155,8 +159,14 @@ bool ada_cause_consumed(struct ada_cause_reader *reader, const struct ada_questi
  * pthread_t, as far as its detail shows. NULL: not known. */
 const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns, const uint64_t *object);
 /* What the link waited on (opened.c): the path that was opened as its descriptor, or the address that it was connected to, as the detail
- * before the wait has it. Leaves link->opened and link->peer NULL where they are not known. */
+ * before the wait has it; whether it is an eventfd. Leaves link->opened and link->peer NULL where they are not known. */
 void ada_cause_descriptor(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does);
+/* Whether the event, of a function that does that, may change what the descriptor is. *known: it is an open or what makes an eventfd, of which
+ * the descriptor is the result, or a connect. */
+bool ada_cause_changes_descriptor(const struct ada_thread *thread, uint64_t position, enum ada_does does, uint64_t descriptor, bool *known);
+/* Who wrote to the eventfd that the link waited for (message.c): the only thread that did meanwhile. False: nobody, several, or nobody knows. */
+bool ada_cause_writer(struct ada_cause_reader *reader, const struct ada_cause_link *link, const struct ada_thread **writer,
+		      uint64_t *position);
 /* The child that the link waited for, and its command line where a shell runs that: of waits, system and pclose, and of those for a stream of
  * popen's. Leaves link->child and link->command NULL where they are not known. */
 void ada_cause_child(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does);
@@ -211,6 +221,8 @@ struct ada_sched_thread;
 void ada_cause_settle(struct ada_cause_reader *reader, const struct ada_spending *spending, uint64_t last_ns,
 		      const struct ada_sched_thread *sched, struct ada_spent *most);
 int ada_cause_spend(struct ada_cause_reader *reader, struct ada_spending *spending);
+/* Whom the link's thread waited for (culprit.c), where anybody is known, and of which kind the wait was then. 0 or -errno. */
+int ada_cause_find_culprit(struct ada_cause_reader *reader, struct ada_cause_link *link, const struct ada_spending *spending);
 /* The calls that are open before the event at `position`, and the one that it begins. 0 or -ENOMEM. */
 int ada_cause_path_at(struct ada_stack *path, const struct ada_thread *thread, uint64_t position);
 #endif

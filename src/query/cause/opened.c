@@ -15,7 +15,7 @@ struct change { /* the last one of a descriptor, or a stream */
 	const struct ada_thread *thread;
 	uint64_t position, ns;
 	enum ada_does does;
-	bool known; /* it is an open, or a connect */
+	bool known; /* it is an open, a connect, or what makes an eventfd */
 };
 /* Whether the event may change what the descriptor, or the stream, is; *known: it says what it is from there on. */
 typedef bool (*changes)(const struct ada_thread *thread, uint64_t position, enum ada_does does, uint64_t what, bool *known);
@@ -44,8 +44,7 @@ static bool is_connect(const struct ada_thread *thread, uint64_t position, uint6
 	return true;
 }
 
-/* *known: it is an open of which the descriptor is the result, or a connect. */
-static bool changes_descriptor(const struct ada_thread *thread, uint64_t position, enum ada_does does, uint64_t descriptor, bool *known)
+bool ada_cause_changes_descriptor(const struct ada_thread *thread, uint64_t position, enum ada_does does, uint64_t descriptor, bool *known)
 {
 	const struct ada_event event = *atf_thread_get(thread->events, position);
 	bool returns = event.event_kind == ADA_EVENT_RETURN;
@@ -65,12 +64,13 @@ static bool changes_descriptor(const struct ada_thread *thread, uint64_t positio
 	case ADA_DOES_OPEN:
 	case ADA_DOES_OPEN_AT:
 	case ADA_DOES_ACCEPT:
+	case ADA_DOES_MAKE_COUNTER:
 	case ADA_DOES_MAKE_DESCRIPTOR:
 		if (!returns)
 			return false;
 		if (event.detail_seq == ADA_NO_DETAIL || ada_thread_detail(thread, position, &record))
 			return true;
-		*known = does == ADA_DOES_OPEN || does == ADA_DOES_OPEN_AT;
+		*known = does == ADA_DOES_OPEN || does == ADA_DOES_OPEN_AT || does == ADA_DOES_MAKE_COUNTER;
 		return (uint32_t)record.x[0] == descriptor;
 	default: return false;
 	}
@@ -176,9 +176,9 @@ static char *peer_of(const struct ada_thread *thread, uint64_t position)
 	return NULL;
 }
 
-/* The last change of it before the wait, of all threads; thread NULL: none is known. False: nobody knows. */
+/* The last change of it before that time, of all threads; thread NULL: none is recorded. False: nobody knows. */
 static bool find_last_change(struct ada_cause_reader *reader, const struct ada_cause_link *link, changes is_change, uint64_t what,
-			     struct change *last)
+			     uint64_t before_ns, struct change *last)
 {
 	const struct ada_process *process = link->thread->process;
 	struct ada_muted muted;
@@ -189,20 +189,23 @@ static bool find_last_change(struct ada_cause_reader *reader, const struct ada_c
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
 
-		if (thread->events && !find_change(reader, thread, is_change, what, link->wait_start_ns, last))
+		if (thread->events && !find_change(reader, thread, is_change, what, before_ns, last))
 			return false;
 	}
-	return last->known;
+	return true;
 }
 
 void ada_cause_descriptor(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
 {
 	struct change last;
 
+	link->counter = does == ADA_DOES_COUNTER_WAIT;
 	if (does == ADA_DOES_CONNECT) /* it says itself where to */
 		link->peer = peer_of(link->thread, link->wait_position);
-	else if (!find_last_change(reader, link, changes_descriptor, link->object, &last))
+	else if (!find_last_change(reader, link, ada_cause_changes_descriptor, link->object, link->wait_start_ns, &last) || !last.known)
 		return;
+	else if (last.does == ADA_DOES_MAKE_COUNTER)
+		link->counter = true;
 	else if (last.does == ADA_DOES_CONNECT)
 		link->peer = peer_of(last.thread, last.position);
 	else
@@ -294,7 +297,7 @@ void ada_cause_child(struct ada_cause_reader *reader, struct ada_cause_link *lin
 	}
 	if (does != ADA_DOES_COMMAND) {
 		if (!ada_cause_object(link->thread, link->wait_position, to_stream, 0, &stream) ||
-		    !find_last_change(reader, link, changes_stream, stream, &opened))
+		    !find_last_change(reader, link, changes_stream, stream, link->wait_start_ns, &opened) || !opened.known)
 			return;
 		position = call_of(&opened);
 	}

@@ -130,6 +130,9 @@ bool ada_cause_object(const struct ada_thread *thread, uint64_t position, enum a
 	case ADA_DOES_ONCE:
 	case ADA_DOES_JOIN: *object = record.x[which]; return !which || does == ADA_DOES_COND_WAIT;
 	case ADA_DOES_IO:
+	case ADA_DOES_WRITE:
+	case ADA_DOES_COUNTER_WAIT:
+	case ADA_DOES_COUNTER_WRITE:
 	case ADA_DOES_CONNECT:
 	case ADA_DOES_ACCEPT:
 	case ADA_DOES_MESSAGE: *object = (uint32_t)record.x[0]; return !which;

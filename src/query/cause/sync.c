@@ -49,9 +49,9 @@ static const struct known functions[] = {
 	{ "epoll_pwait", ADA_DOES_MESSAGE },
 	{ "epoll_pwait2", ADA_DOES_MESSAGE },
 	{ "epoll_wait", ADA_DOES_MESSAGE },
-	{ "eventfd", ADA_DOES_MAKE_DESCRIPTOR },
-	{ "eventfd_read", ADA_DOES_MESSAGE },
-	{ "eventfd_write", ADA_DOES_MESSAGE },
+	{ "eventfd", ADA_DOES_MAKE_COUNTER },
+	{ "eventfd_read", ADA_DOES_COUNTER_WAIT },
+	{ "eventfd_write", ADA_DOES_COUNTER_WRITE },
 	{ "fallocate", ADA_DOES_IO },
 	{ "fclose", ADA_DOES_CLOSE_STREAM },
 	{ "fcntl", ADA_DOES_MAKE_DESCRIPTOR },
@@ -178,7 +178,7 @@ static const struct known functions[] = {
 	{ "wait4", ADA_DOES_CHILD },
 	{ "waitid", ADA_DOES_CHILD },
 	{ "waitpid", ADA_DOES_CHILD },
-	{ "write", ADA_DOES_IO },
+	{ "write", ADA_DOES_WRITE },
 	{ "writev", ADA_DOES_IO },
 };
 
@@ -215,6 +215,7 @@ enum ada_cause_kind ada_does_wait(enum ada_does does)
 	case ADA_DOES_JOIN: return ADA_CAUSE_CONDITION;
 	case ADA_DOES_SLEEP: return ADA_CAUSE_SLEEP;
 	case ADA_DOES_IO:
+	case ADA_DOES_WRITE:
 	case ADA_DOES_OPEN:
 	case ADA_DOES_OPEN_AT:
 	case ADA_DOES_CLOSE_STREAM:
@@ -226,6 +227,8 @@ enum ada_cause_kind ada_does_wait(enum ada_does does)
 	case ADA_DOES_CONNECT:
 	case ADA_DOES_ACCEPT:
 	case ADA_DOES_MESSAGE:
+	case ADA_DOES_COUNTER_WAIT:
+	case ADA_DOES_COUNTER_WRITE:
 	case ADA_DOES_MESSAGE_OTHER: return ADA_CAUSE_MESSAGE;
 	case ADA_DOES_COMMAND:
 	case ADA_DOES_CLOSE_COMMAND:
@@ -236,7 +239,8 @@ enum ada_cause_kind ada_does_wait(enum ada_does does)
 
 bool ada_does_to_descriptor(enum ada_does does)
 {
-	return does == ADA_DOES_IO || does == ADA_DOES_MESSAGE || does == ADA_DOES_CONNECT || does == ADA_DOES_ACCEPT;
+	return does == ADA_DOES_IO || does == ADA_DOES_WRITE || does == ADA_DOES_MESSAGE || does == ADA_DOES_COUNTER_WAIT ||
+	       does == ADA_DOES_COUNTER_WRITE || does == ADA_DOES_CONNECT || does == ADA_DOES_ACCEPT;
 }
 
 bool ada_does_to_stream(enum ada_does does)

@@ -15,6 +15,8 @@ void ada_headline_put_faults(FILE *stream, const struct ada_cause_link *link);
 /* What follows "they" or "thread 2". `open`: the wait goes on. */
 void ada_headline_put_lock(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open);
 void ada_headline_put_deadlock(struct ada_story *story, FILE *stream, const struct ada_cause *cause);
+/* Nothing where nobody is known to have ended the wait. */
+void ada_headline_put_writer(struct ada_story *story, FILE *stream, const struct ada_cause *cause);
 void ada_headline_put_condition(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open);
 void ada_headline_put_preempted(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open, bool several);
 

@@ -57,6 +57,7 @@ static void put_own(struct ada_story *story, FILE *stream, const struct ada_caus
 	if (kind != ADA_CAUSE_RECORDER && kind != ADA_CAUSE_UNKNOWN) {
 		fputs(", called in ", stream);
 		ada_headline_put_calls(story, stream, cause, link->thread, &link->path);
+		ada_headline_put_writer(story, stream, cause);
 	}
 }
 

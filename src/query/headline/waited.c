@@ -182,6 +182,18 @@ void ada_headline_put_condition(struct ada_story *story, FILE *stream, const str
 	}
 }
 
+void ada_headline_put_writer(struct ada_story *story, FILE *stream, const struct ada_cause *cause)
+{
+	const struct ada_cause_link *link = &cause->links.items[0];
+	char text[ADA_UNITS_TEXT];
+
+	if (!link->culprit)
+		return;
+	fprintf(stream, ", until thread %u wrote to it after %s", link->culprit->number, ada_format_duration(held_ns(link), text));
+	put_whereabouts(story, stream, cause);
+	put_roots_time(story, stream, cause);
+}
+
 void ada_headline_put_preempted(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open, bool several)
 {
 	const struct ada_cause_link *link = &cause->links.items[0];
