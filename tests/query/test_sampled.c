@@ -4,8 +4,10 @@
 #include "atf/sched/sched.h"
 #include "sql_fixture.h"
 
-static const char *const names[] = { "main", "serve", "usleep", "malloc", "pthread_spin_lock", "pthread_spin_unlock", "crunch" };
-enum { MAIN, SERVE, USLEEP, MALLOC, SPIN_LOCK, SPIN_UNLOCK, CRUNCH, NAMES };
+static const char *const names[] = {
+	"main", "serve", "usleep", "malloc", "pthread_spin_lock", "pthread_spin_unlock", "crunch", "pthread_spin_trylock"
+};
+enum { MAIN, SERVE, USLEEP, MALLOC, SPIN_LOCK, SPIN_UNLOCK, CRUNCH, SPIN_TRY, NAMES };
 
 #define CALL_MS 400
 #define SAMPLE_MS 20
@@ -238,6 +240,48 @@ static void test_a_spin_lock_that_was_held(void **state)
 	sql_close(sql);
 }
 
+static void put_tries(struct synth_thread *thread, uint64_t between_ms)
+{
+	for (int i = 0; i < 3; i++) {
+		synth_pass(thread, i ? between_ms * MS : 0);
+		synth_call(thread, SPIN_TRY);
+		synth_event(thread, ADA_EVENT_OBJECT, 0xa000, 2);
+		synth_return(thread);
+	}
+	synth_pass(thread, (CALL_MS - 2 * between_ms) * MS);
+}
+
+/* A thread has the CPU for a moment, now and then: in the first call it tries for most of the time, in the second it soon gave up. What it was
+ * kept from the CPU for is more than the attempts took, but in the first call most of that lies between them. */
+static void test_attempts_without_a_cpu(void **state)
+{
+	struct fixture *fixture = *state;
+	struct atf_sched_writer *switches = switches_of(fixture);
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES), *holder = synth_thread(fixture->synth, 11, "holder");
+	struct sql *sql;
+
+	synth_call(holder, MAIN);
+	synth_call(holder, SPIN_LOCK);
+	synth_event(holder, ADA_EVENT_OBJECT, 0xa000, 1);
+	synth_return(holder);
+	synth_pass(holder, 3 * CALL_MS * MS);
+	synth_call(thread, MAIN);
+	for (uint64_t i = 0; i < 2; i++) {
+		synth_call(thread, SERVE);
+		put_tries(thread, i ? 50 : 150);
+		synth_return(thread);
+	}
+	for (uint64_t ms = 0; ms < 2 * CALL_MS; ms += 50) {
+		put(switches, ATF_SCHED_PREEMPTED, 1, SYNTH_START_NS + (ms + 2) * MS, 0, 0);
+		put(switches, ATF_SCHED_ON, 1, SYNTH_START_NS + (ms + 48) * MS, 0, 0);
+	}
+	assert_int_equal(atf_sched_writer_close(switches), 0);
+	sql = sql_open(fixture, true);
+	sql_expect(sql, "SELECT kind, culprit_thread, function_waited FROM causes(0, 1)", "lock|1|pthread_spin_trylock\n");
+	sql_expect(sql, "SELECT kind, culprit_thread, function_waited FROM causes(0, 12)", "preempted|-|serve\n");
+	sql_close(sql);
+}
+
 #define RIVALS 3
 
 /* The thread `victim` has no CPU for most of the call: first 11 has it for a moment, last 12 for long, or others that nobody recorded. */
@@ -326,6 +370,7 @@ int main(void)
 		FIXTURE_TEST(test_the_longest_of_many_calls),
 		FIXTURE_TEST(test_preempted_in_the_allocator),
 		FIXTURE_TEST(test_a_spin_lock_that_was_held),
+		FIXTURE_TEST(test_attempts_without_a_cpu),
 		FIXTURE_TEST(test_who_had_the_cpu_for_longest),
 		FIXTURE_TEST(test_who_had_the_holders_cpu),
 	};

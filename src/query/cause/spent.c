@@ -389,11 +389,13 @@ static void find_beside(struct adding *adding, const struct ada_spent *most)
 	}
 }
 
-/* The largest wait, or all that ran, where that is more: then its largest part. */
+/* The largest wait, or all that ran, where that is more: then its largest part. Attempts in a loop are a wait with all that lies between them,
+ * also the time without a CPU, which is a part of its own, too: what takes half of the time is more than all that lies beside it. */
 static void find_most(struct adding *adding)
 {
-	struct ada_spent *wait = NULL, *ran = NULL;
+	struct ada_spent *wait = NULL, *ran = NULL, *half = NULL;
 	uint64_t ran_ns = 0, most_ns, last_ns = adding->spending->of_call ? adding->spending->end_ns : adding->spending->to_ns;
+	uint64_t all_ns = last_ns - adding->spending->from_ns;
 
 	for (size_t i = 0; i < adding->parts.count; i++) {
 		struct ada_spent *part = &adding->parts.items[i];
@@ -412,8 +414,12 @@ static void find_most(struct adding *adding)
 			adding->spending->allocating_ns += part->ns;
 		if (!*best || part->ns > (*best)->ns)
 			*best = part;
+		if (waits && !part->off && part->ns >= all_ns - all_ns / 2 && (!half || part->ns > half->ns))
+			half = part;
 	}
-	if (wait && wait->ns >= (ran ? ran->ns : 0) && wait->ns >= ran_ns)
+	if (half)
+		adding->spending->most = *half;
+	else if (wait && wait->ns >= (ran ? ran->ns : 0) && wait->ns >= ran_ns)
 		adding->spending->most = *wait;
 	else if (ran)
 		adding->spending->most = *ran;
@@ -428,8 +434,8 @@ static void find_most(struct adding *adding)
 	ada_cause_settle(adding->reader, adding->spending, last_ns, adding->sched, &adding->spending->most);
 	most_ns = adding->spending->most.ns;
 	/* An agent's number may say anything. */
-	if (adding->spending->recorder_ns > last_ns - adding->spending->from_ns)
-		adding->spending->recorder_ns = last_ns - adding->spending->from_ns;
+	if (adding->spending->recorder_ns > all_ns)
+		adding->spending->recorder_ns = all_ns;
 	if (adding->spending->recorder_ns > most_ns && adding->parts.count) {
 		adding->spending->most.kind = ADA_CAUSE_RECORDER;
 		adding->spending->most.ns = adding->spending->recorder_ns;
