@@ -18,6 +18,7 @@ FILTER_S = 30              # at most, until they are filtered
 SAMPLED_READY = 7          # of samples.atf
 HERE = pathlib.Path(__file__).parent
 RULE = "--trigger=latency=function:serve>200ms@pre=2s,post=10ms"
+TOOK = r"\d[\d.]* m?s"      # at least 200 ms, on a full machine seconds
 # kind, the function that waited, whether the object is known, the culprit's function, the end of its path
 PROGRAMS = {
     "lock": ("lock", "pthread_mutex_lock", True, "compact", "background > rebuild > compact > usleep"),
@@ -62,17 +63,35 @@ def programs(tmp_path_factory):
     return directory
 
 
+def sql(ada, session, statement):
+    return json.loads(ada("query", "--format=json", session, statement).stdout)["rows"]
+
+
+def came_too_late(ada, session, name, mode):
+    """Whether a full machine let serve begin only when what it was to wait for was nearly over: then no call of it is slow."""
+    if name not in PROGRAMS or mode == "control":
+        return False
+    row, = sql(ada, session, "SELECT max(c.end_ns) - s.start_ns AS ns FROM calls c, calls s WHERE s.function = 'serve' AND"
+               f" c.function = '{PROGRAMS[name][3]}'")
+    return row["ns"] is not None and row["ns"] < 200e6
+
+
+def until_in_time(ada, run, name, mode):
+    for _ in range(6):
+        session = run()
+        if not came_too_late(ada, session, name, mode):
+            return session
+        shutil.rmtree(session)
+    return run()
+
+
 @pytest.fixture
 def record(ada, programs, tmp_path):
-    def run(name, mode):
+    def once(name, mode):
         result = ada.trace(tmp_path, [programs / name, mode], RULE)
         assert result.status == 0, result.stderr.decode()
         return Session(tmp_path).path
-    return run
-
-
-def sql(ada, session, statement):
-    return json.loads(ada("query", "--format=json", session, statement).stdout)["rows"]
+    return lambda name, mode: until_in_time(ada, lambda: once(name, mode), name, mode)
 
 
 def names_only(text):
@@ -90,6 +109,9 @@ def check_cause(ada, name, session):
     assert (row["object"] is not None) == has_object and row["duration_ns"] > 200e6
     # What had come by then, while the machine had no CPU for serve, is no part of the wait.
     assert row["share"] > 0.9 or row["share"] + share_without_a_cpu(ada, session) > 0.9 and row["share"] > 0.5, row
+    if name == "often":
+        spent = holds_of_often(ada, session)[2]
+        culprit, path = spent, path.replace(culprit, spent)
     assert row["culprit_function"] == culprit and row["culprit_path"].endswith(path)
     # narrate leads with it, and has the same columns
     rows = json.loads(ada("narrate", "--format=json", session).stdout)["rows"]
@@ -123,7 +145,7 @@ def filtered(session):
 @pytest.fixture
 def record_filtered(ada, programs, tmp_path, monkeypatch):
     """As record; the program begins once calls of mutexes are filtered."""
-    def run(name, mode):
+    def once(name, mode):
         monkeypatch.setenv("CAUSES_AWAIT", "1")
         live = Live(ada, tmp_path, [programs / name, mode], RULE, "--debug-filter")
         try:
@@ -136,7 +158,7 @@ def record_filtered(ada, programs, tmp_path, monkeypatch):
             live.close()
         check_recording(ada, tmp_path)
         return live.session
-    return run
+    return lambda name, mode: until_in_time(ada, lambda: once(name, mode), name, mode)
 
 
 @pytest.mark.parametrize("mode", ["cause", "crowd"])
@@ -247,9 +269,9 @@ def test_no_arguments_are_told_where_their_values_are_not(ada, programs, tmp_pat
 
 @pytest.mark.parametrize("mode", ["cause", "crowd"])
 @pytest.mark.parametrize("waits, expected", [
-    ("cond", r"that thread {reloader} held for \S+ ms while it waited for condition 0x[0-9a-f]+, which thread {feeder} ended in"
+    ("cond", r"that thread {reloader} held for \d[\d.]* m?s while it waited for condition 0x[0-9a-f]+, which thread {feeder} ended in"
              r" feeder > toil > usleep"),
-    ("join", r"that thread {reloader} held for \S+ ms while it waited for the end of thread {feeder}, then in feeder > toil > usleep")])
+    ("join", r"that thread {reloader} held for \d[\d.]* m?s while it waited for the end of thread {feeder}, then in feeder > toil > usleep")])
 def test_what_the_holder_waited_for_is_told(ada, programs, tmp_path, waits, expected, mode):
     """Whose place is told is who was there: the holder is in another."""
     result = ada.trace(tmp_path, [programs / "mixed", mode, waits], RULE)
@@ -264,26 +286,37 @@ def test_what_the_holder_waited_for_is_told(ada, programs, tmp_path, waits, expe
                    "rival_thread": None}
 
 
+def holds_of_often(ada, session):
+    """For how long each of its holds was within serve's attempts, the longest one, and where that was spent: serve is awaited for longer only where
+    the machine keeps it waiting."""
+    holds = sql(ada, session, "SELECT a.end_ns AS first, min(b.start_ns) AS last FROM calls a JOIN calls b ON a.thread = b.thread AND b.start_ns >"
+                " a.end_ns WHERE a.function = 'pthread_mutex_lock' AND b.function = 'pthread_mutex_unlock' AND a.caller = 'rebuild' AND b.caller ="
+                " 'rebuild' GROUP BY a.end_ns ORDER BY 1")
+    attempts, = sql(ada, session, "SELECT min(start_ns) AS first, max(end_ns) AS last FROM calls WHERE function = 'pthread_mutex_trylock'")
+    within = [min(hold["last"], attempts["last"]) - max(hold["first"], attempts["first"]) for hold in holds]
+    longest = holds[within.index(max(within))]      # of the attempts' time; the first hold may have begun before them
+    spent, = sql(ada, session, "SELECT function FROM calls WHERE caller = 'rebuild' AND function IN ('compact', 'await_turn') AND start_ns BETWEEN"
+                 f" {longest['first']} AND {longest['last']} ORDER BY end_ns - start_ns DESC LIMIT 1")
+    return within, longest, spent["function"]
+
+
+def ns_of(number, unit):
+    return float(number) * {"ms": 1e6, "s": 1e9}[unit]
+
+
 @pytest.mark.parametrize("mode", ["cause", "crowd"])
 def test_many_holds_of_one_thread_are_no_long_one(ada, record, mode):
     session = record("often", mode)
     row, = sql(ada, session, "SELECT thread, wait_index_seq, object, culprit_thread FROM causes")
-    holds = sql(ada, session, "SELECT a.end_ns AS first, min(b.start_ns) AS last FROM calls a JOIN calls b ON a.thread = b.thread AND b.start_ns >"
-                " a.end_ns WHERE a.function = 'pthread_mutex_lock' AND b.function = 'pthread_mutex_unlock' AND a.caller = 'rebuild' AND b.caller ="
-                " 'rebuild' GROUP BY a.end_ns ORDER BY 1")
-    assert len(holds) == 20
+    within, longest, spent = holds_of_often(ada, session)
+    assert len(within) == 20
     text = names_only(headline_of(ada, session)["text"])
-    told = re.search(rf"for mutex {row['object']} that thread {row['culprit_thread']} held (\d+) times, (\S+) ms in all, longest for (\S+) ms in"
-                     r" background > rebuild > (\w+) > usleep", text)
+    told = re.search(rf"for mutex {row['object']} that thread {row['culprit_thread']} held (\d+) times, (\S+) (m?s) in all, longest for (\S+) (m?s)"
+                     r" in background > rebuild > (\w+) > usleep", text)
     assert told and int(told[1]) == 20, text
-    attempts, = sql(ada, session, "SELECT min(start_ns) AS first, max(end_ns) AS last FROM calls WHERE function = 'pthread_mutex_trylock'")
-    within = [min(hold["last"], attempts["last"]) - max(hold["first"], attempts["first"]) for hold in holds]
-    assert float(told[2]) == pytest.approx(sum(within) / 1e6, rel=0.01)
-    longest = holds[within.index(max(within))]      # of the attempts' time; the first hold may have begun before them
-    assert float(told[3]) == pytest.approx((longest["last"] - longest["first"]) / 1e6, rel=0.02)
-    spent, = sql(ada, session, "SELECT function FROM calls WHERE caller = 'rebuild' AND function IN ('compact', 'await_turn') AND start_ns BETWEEN"
-                 f" {longest['first']} AND {longest['last']} ORDER BY end_ns - start_ns DESC LIMIT 1")
-    assert told[4] == spent["function"]     # serve is awaited for longer only where the machine keeps it waiting
+    assert ns_of(told[2], told[3]) == pytest.approx(sum(within), rel=0.01)
+    assert ns_of(told[4], told[5]) == pytest.approx(longest["last"] - longest["first"], rel=0.02)
+    assert told[6] == spent
 
 
 def test_page_faults_of_a_holder_are_told(ada, programs, tmp_path):
@@ -300,7 +333,7 @@ def test_page_faults_of_a_holder_are_told(ada, programs, tmp_path):
     assert row["culprit_path"] == "reloader > fill > touch"
     told = r"with \d+ page faults in the longest call"
     text = names_only(headline_of(ada, session)["text"])
-    assert re.search(rf"in reloader > fill > touch, \S+ ms of that {told}", text), text
+    assert re.search(rf"in reloader > fill > touch, {TOOK} of that {told}", text), text
     evidence = [r["text"] for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["kind"] == "cause"]
     assert any(re.search(rf"Meanwhile thread \d+ spent .* in touch {told}, in reloader > ", text) for text in evidence)
 
@@ -333,7 +366,8 @@ def test_the_command_of_a_shell_is_told(ada, programs, tmp_path, how, kind, wait
     assert row == {"kind": kind, "function_waited": waited, "culprit_function": function, "child_pid": row["child_pid"], "command": command}
     assert {row["child_pid"]} == shells
     text = names_only(headline_of(ada, session)["text"])
-    assert f"ms in {waited} {told}{command}` (pid_{row['child_pid']}), called in main > serve > {function} > {waited}" in text, text
+    expected = rf" {TOOK} in {waited} {re.escape(told + command)}` \(pid_{row['child_pid']}\), called in main > serve > {function} > {waited}"
+    assert re.search(expected, text), text
 
 
 def test_a_pipe_has_no_path(ada, record):
