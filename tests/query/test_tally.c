@@ -183,7 +183,7 @@ static void do_odd(struct wild *wild)
 {
 	uint32_t *depth = &wild->depth[wild->fiber];
 
-	switch (below(wild, 7)) {
+	switch (below(wild, 8)) {
 	case 0: /* another stack */ wild->fiber = below(wild, 4); break;
 	case 1: /* frames that left without a word */ *depth -= *depth ? below(wild, *depth) : 0; break;
 	case 2:
@@ -195,9 +195,8 @@ static void do_odd(struct wild *wild)
 		synth_event(wild->thread, ADA_EVENT_RETURN, ADA_FUNCTION_ID(0, below(wild, 8)), below(wild, 70));
 		break;
 	case 4: /* a kind from the future */ synth_event(wild->thread, 9, below(wild, 8), below(wild, 70)); break;
-	case 5: /* no module of the recording */
-		synth_event(wild->thread, ADA_EVENT_CALL, ADA_FUNCTION_ID(3, below(wild, 2)), *depth);
-		break;
+	case 5: /* of no module */ synth_event(wild->thread, ADA_EVENT_CALL, ADA_FUNCTION_ID(3, below(wild, 2)), *depth); break;
+	case 6: /* it waited for ada */ synth_event(wild->thread, ADA_EVENT_RECORDER, below(wild, 300), *depth); break;
 	default: /* depths with holes */
 		synth_event(wild->thread, ADA_EVENT_CALL, ADA_FUNCTION_ID(0, below(wild, 6)), *depth + below(wild, 3));
 	}

@@ -1,5 +1,5 @@
 /* Counts the calls of one thread of a recording: for stats.c. Either in order, or in pieces that are counted at the same time and then
- * joined in order. Both ways give the same to the bit; tally.c says how. */
+ * joined in order. Both ways give the same to the bit; tally_pieces.c says how. */
 #ifndef ADA_QUERY_TALLY_H
 #define ADA_QUERY_TALLY_H
 #include <stdatomic.h>
@@ -33,7 +33,7 @@ struct ada_tally { /* how far a thread is counted */
 	int result;
 };
 
-/* An end that found no call of its piece, or a call that began while no call of its piece was open. */
+/* An end that found no call of its piece, a call that began while no call of its piece was open, or a RECORDER. */
 struct ada_seam {
 	struct ada_event event;
 	uint64_t position;

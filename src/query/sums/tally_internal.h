@@ -1,4 +1,4 @@
-/* What tally.c and tally_quick.c share. */
+/* What tally.c, tally_pieces.c, tally_quick.c and tally_packed.c share. */
 #ifndef ADA_QUERY_TALLY_INTERNAL_H
 #define ADA_QUERY_TALLY_INTERNAL_H
 #include <errno.h>
@@ -22,6 +22,15 @@ struct ada_tally_way {
  * tally->result: the block contradicts itself, and what it was counted for is wrong. */
 bool ada_tally_packed(struct ada_tally_way *way, uint64_t position, uint64_t to, uint64_t *count, uint64_t *done);
 void ada_tally_packed_close(struct ada_tally *tally);
+
+/* At most a block of events from `position` on that lie side by side. */
+const struct ada_event *ada_tally_next(const struct ada_tally *tally, uint64_t position, uint64_t to, uint64_t *count);
+/* Between two blocks: [from, to) is done. */
+void ada_tally_leave(struct ada_tally *tally, uint64_t from, uint64_t to);
+/* Counts one event as ada_calls_feed has it. 0 or -ENOMEM. */
+int ada_tally_feed(struct ada_tally *tally, const struct ada_event *event, uint64_t position);
+/* Whether an end that is of none of `count` open calls lies as deep as some of them or less: it may have ended a call around them. */
+bool ada_tally_needs_root(const struct ada_tally *tally, size_t count, const struct ada_event *event);
 
 static inline bool ada_tally_is_end(const struct ada_event *event)
 {
