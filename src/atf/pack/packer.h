@@ -13,7 +13,7 @@ struct atf_packer {
 	atf_pack_bytes_array columns[ATF_PACK_COLUMNS]; /* as they are */
 	atf_pack_bytes_array open, block;
 	AtfPackBlock head;
-	ZSTD_CCtx *zstd;
+	ZSTD_CCtx *coder, *coder_of_kinds, *coder_of_times;
 };
 
 /* The open calls of the block at hand: into packer->open. */
