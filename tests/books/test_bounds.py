@@ -83,6 +83,11 @@ def test_a_limit_that_cant_be_kept(ada, program, tmp_path, threads, generations)
     assert len(said) == 1 and re.search(r": --disk-limit=1\.00 MiB is too little: names of functions and sums of threads take [\d.]+ [KM]iB that "
                                         r"can't go, and \d+ threads write; it may have [248]\.00 MiB now, and more as these grow$", said[0]), said
     limit = re.search(r"of (\d+)\.00 MiB on the disk", result.stderr)
+    told = {"diskLimit": int(limit[1]) * MIB, "diskLimitAsked": MIB, "detailLimit": None, "maxAgeNs": None}
+    session = Session(tmp_path / "out").path
+    assert all(json.loads(file.read_text())["bound"] == told for file in (session / "session.json", next(session.glob("pid_*/manifest.json"))))
+    shown = subprocess.run([ada.path, "info", session], capture_output=True, text=True, check=True).stdout
+    assert re.search(rf"^limits +{limit[1]}\.00 MiB on the disk \(--disk-limit=1\.00 MiB was too little\)$", shown, re.M), shown
     assert limit and MIB < session_size(tmp_path / "out") <= int(limit[1]) * MIB
     lane, _ = check_books(ada, tmp_path / "out", tmp_path / "book", aged=True)
     assert lane["lost"] == 0 and calls_of(ada, Session(tmp_path / "out").path)[0] == own_calls(tmp_path / "book")
@@ -95,6 +100,8 @@ def test_the_summary_names_limits(ada, program, tmp_path):
     said = next(line for line in result.stderr.splitlines() if " events, " in line)
     assert re.search(r", nothing lost, \d+ older ones \([1-9][\d.]* %\) gone but for their sums, [\d.]+ [KM]iB of 1\.00 MiB on the disk, "
                      r"the last 3600 s, [\d.]+ [KM]?i?B of 1\.00 MiB of detail(, [\d.]+ [KM]iB kept for windows)?, \d+ windows of", said), said
+    shown = subprocess.run([ada.path, "info", Session(tmp_path / "out").path], capture_output=True, text=True, check=True).stdout
+    assert re.search(r"^limits +1\.00 MiB on the disk, 1\.00 MiB of detail, 3600 s of time$", shown, re.M), shown
 
 
 @pytest.fixture

@@ -153,6 +153,7 @@ static void print_bound(const json_object *bound, uint64_t events)
 {
 	uint64_t limit = ada_json_u64(bound, "diskLimit", 0), age_ns = ada_json_u64(bound, "maxAgeNs", 0);
 	uint64_t detail_limit = ada_json_u64(bound, "detailLimit", 0), kept = ada_json_u64(bound, "kept", 0);
+	uint64_t asked = ada_json_u64(bound, "diskLimitAsked", limit);
 	char text[ADA_UNITS_TEXT], aged[ADA_UNITS_TEXT];
 
 	if (!bound)
@@ -160,6 +161,8 @@ static void print_bound(const json_object *bound, uint64_t events)
 	printf("on the disk: %s", ada_format_size(ada_json_u64(bound, "bytes", 0), text));
 	if (limit)
 		printf(" of %s", ada_format_size(limit, text));
+	if (limit > asked)
+		printf(", for %s was too little", ada_format_size(asked, text));
 	if (age_ns)
 		printf(", for %s", ada_format_duration(age_ns, text));
 	printf("; %llu segments of %s events (%.3g %%) have gone but for their sums\n",

@@ -356,6 +356,33 @@ static void print_memory(struct info *info)
 		print_line(info->output, "memory", text);
 }
 
+static void add_limit(char *text, size_t size, const char *what, const char *limit)
+{
+	size_t length = strlen(text);
+
+	snprintf(text + length, size - length, "%s%s%s", length ? ", " : "", limit, what);
+}
+
+/* Prints what bounded the session, as far as it was bounded. */
+static void print_bound(struct info *info)
+{
+	const json_object *bound = ada_json_get(info->session->document, "bound");
+	uint64_t disk = ada_json_u64(bound, "diskLimit", 0), asked = ada_json_u64(bound, "diskLimitAsked", disk);
+	uint64_t detail = ada_json_u64(bound, "detailLimit", 0), age_ns = ada_json_u64(bound, "maxAgeNs", 0);
+	char text[256] = "", limit[ADA_UNITS_TEXT], what[96] = " on the disk";
+
+	if (disk > asked)
+		snprintf(what, sizeof what, " on the disk (--disk-limit=%s was too little)", ada_format_size(asked, limit));
+	if (disk)
+		add_limit(text, sizeof text, what, ada_format_size(disk, limit));
+	if (detail)
+		add_limit(text, sizeof text, " of detail", ada_format_size(detail, limit));
+	if (age_ns)
+		add_limit(text, sizeof text, " of time", ada_format_duration(age_ns, limit));
+	if (*text)
+		print_line(info->output, "limits", text);
+}
+
 /* Prints calls that left no event: such a loss has no place in time. */
 static void print_skipped(struct info *info, const struct ada_process *process)
 {
@@ -436,6 +463,7 @@ static void print_info(struct info *info)
 		print_packed(info);
 		print_detail(info);
 		print_memory(info);
+		print_bound(info);
 		print_reasons(info);
 		ada_output_string(info->output, "\n");
 		print_processes(info);

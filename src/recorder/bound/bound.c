@@ -569,6 +569,7 @@ struct ada_bound_state ada_bound_state(const struct ada_bound *bound)
 	if (!bound)
 		return (struct ada_bound_state){ 0 };
 	return (struct ada_bound_state){ .disk_limit = __atomic_load_n(&bound->limit, __ATOMIC_RELAXED),
+					 .disk_limit_asked = bound->options.disk_limit,
 					 .detail_limit = bound->options.detail_limit,
 					 .max_age_ns = bound->options.max_age_ns,
 					 .bytes = bytes_now(bound),

@@ -129,12 +129,13 @@ bool ada_bound_is_near(const struct ada_bound *bound); /* that may be so */
 
 struct ada_bound_state {
 	uint64_t disk_limit, detail_limit, max_age_ns; /* 0: any; disk_limit: as raised */
-	uint64_t bytes;				       /* of the session, as last measured */
-	uint64_t steady;			       /* threads that go on writing */
-	uint64_t lasting;			       /* of the bytes: names, manifests, sums, what each thread has always */
-	uint64_t segments;			       /* that have gone */
-	uint64_t kept;				       /* bytes of those that windows keep */
-	uint64_t detail;			       /* bytes of detail files that are whole */
+	uint64_t disk_limit_asked;
+	uint64_t bytes;	   /* of the session, as last measured */
+	uint64_t steady;   /* threads that go on writing */
+	uint64_t lasting;  /* of the bytes: names, manifests, sums, what each thread has always */
+	uint64_t segments; /* that have gone */
+	uint64_t kept;	   /* bytes of those that windows keep */
+	uint64_t detail;   /* bytes of detail files that are whole */
 };
 struct ada_bound_state ada_bound_state(const struct ada_bound *bound);
 

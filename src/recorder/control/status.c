@@ -169,13 +169,10 @@ static json_object *sum_of(const struct ada_recorder *recorder, uint64_t *window
 static json_object *bound_of(const struct ada_recorder *recorder, uint64_t aged)
 {
 	struct ada_bound_state state = ada_bound_state(recorder->bound);
-	json_object *object = recorder->bound ? json_object_new_object() : NULL;
+	json_object *object = ada_json_bound_of(recorder);
 
 	if (!object)
 		return NULL;
-	json_object_object_add(object, "diskLimit", state.disk_limit ? json_object_new_uint64(state.disk_limit) : NULL);
-	json_object_object_add(object, "detailLimit", state.detail_limit ? json_object_new_uint64(state.detail_limit) : NULL);
-	json_object_object_add(object, "maxAgeNs", state.max_age_ns ? json_object_new_uint64(state.max_age_ns) : NULL);
 	ada_json_count(object, "bytes", state.bytes);
 	ada_json_count(object, "segments", state.segments);
 	ada_json_count(object, "aged", aged);

@@ -196,13 +196,16 @@ static size_t count_active(struct ada_recorder *recorder, size_t *steady)
 	return active;
 }
 
-/* The first time is told; it grows with what can't go. */
+/* The first time is told, and session.json has it; it grows with what can't go. */
 static void raise_limit(struct ada_recorder *recorder)
 {
 	struct ada_bound_state state;
 	char asked[ADA_UNITS_TEXT], lasting[ADA_UNITS_TEXT], limit[ADA_UNITS_TEXT];
 
-	if (!ada_bound_raise(recorder->bound) || recorder->bound_told)
+	if (!ada_bound_raise(recorder->bound))
+		return;
+	ada_session_update(recorder);
+	if (recorder->bound_told)
 		return;
 	recorder->bound_told = true;
 	state = ada_bound_state(recorder->bound);

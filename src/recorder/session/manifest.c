@@ -335,6 +335,7 @@ void ada_manifest_write(struct ada_provider *provider)
 	add_lanes(manifest, provider);
 	add_modules(manifest, provider);
 	add_buffering(manifest, provider);
+	json_object_object_add(manifest, "bound", ada_json_bound_of(provider->recorder));
 	json_object_object_add(manifest, "ledger", ada_manifest_ledger(provider));
 	json_object_object_add(manifest, "muted", ada_manifest_muted(provider));
 	json_object_object_add(manifest, "clock", ada_json_clock_of(provider->recorder->clock));

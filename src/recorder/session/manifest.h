@@ -8,6 +8,8 @@
 void ada_manifest_write(struct ada_provider *provider); /* as of now; the scribe has it then */
 /* The specification's metrics and those that ada adds, for the manifest and `ada status`. */
 json_object *ada_json_metrics_of(const struct ada_provider *provider);
+/* What bounds the session, for session.json, manifests and `ada status`; NULL: nothing does. Any thread. */
+json_object *ada_json_bound_of(const struct ada_recorder *recorder);
 int ada_session_write(struct ada_recorder *recorder, bool finalized, struct ada_error *error); /* at once: no scribe has it then */
 void ada_session_update(struct ada_recorder *recorder); /* the same by the scribe, while the session goes on */
 #endif

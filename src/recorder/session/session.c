@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "atf/session/anchor.h"
 #include "base/file.h"
+#include "recorder/bound/bound.h"
 #include "recorder/sched/samples.h"
 #include "recorder/sched/sched.h"
 #include "recorder/session/manifest.h"
@@ -161,6 +162,25 @@ static json_object *sched_of(const struct ada_recorder *recorder)
 	return object;
 }
 
+static json_object *limit_of(uint64_t limit)
+{
+	return limit ? json_object_new_uint64(limit) : NULL;
+}
+
+json_object *ada_json_bound_of(const struct ada_recorder *recorder)
+{
+	struct ada_bound_state state = ada_bound_state(recorder->bound);
+	json_object *object = recorder->bound ? json_object_new_object() : NULL;
+
+	if (!object)
+		return NULL;
+	json_object_object_add(object, "diskLimit", limit_of(state.disk_limit));
+	json_object_object_add(object, "diskLimitAsked", limit_of(state.disk_limit_asked));
+	json_object_object_add(object, "detailLimit", limit_of(state.detail_limit));
+	json_object_object_add(object, "maxAgeNs", limit_of(state.max_age_ns));
+	return object;
+}
+
 static json_object *session_of(struct ada_recorder *recorder, bool finalized)
 {
 	const struct ada_session *session = &recorder->session;
@@ -184,6 +204,7 @@ static json_object *session_of(struct ada_recorder *recorder, bool finalized)
 	ada_json_count(object, "startNs", session->start_ns);
 	json_object_object_add(object, "endNs", finalized ? json_object_new_uint64(session->end_ns) : NULL);
 	json_object_object_add(object, "options", options_of(recorder->options));
+	json_object_object_add(object, "bound", ada_json_bound_of(recorder));
 	pthread_mutex_lock(&recorder->lock);
 	for (size_t i = 0; i < recorder->providers.count; i++)
 		json_object_array_add(processes, process_of(recorder->providers.items[i]));
