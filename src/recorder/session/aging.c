@@ -7,7 +7,7 @@
 #include "recorder/state/provider.h"
 
 #define MANIFEST_NS 2000000000ull /* how often that of a process which has ended is written anew */
-#define SHORT_NS 20000000ull	  /* how often open files are looked at while events wait for room */
+#define SHORT_NS 20000000ull	  /* how often open files are looked at while events wait for room, and how much detail is in them */
 #define FEW_EVENTS 4096u	  /* a segment with fewer isn't closed for want of others that could go, */
 #define SETTLES 64		  /* rounds in the end: each lets sixteen threads' oldest segments go */
 #define LONG_NS 10000000000ull	  /* unless it has lasted so long */
@@ -153,18 +153,19 @@ static uint64_t detail_of(const struct ada_drain *drain, const struct ada_lane *
 	return segment + 1 == lane->segments.count ? bytes : 0;
 }
 
-static void look_at(struct ada_recorder *recorder, struct ada_drain *drain, struct ada_lane *lane, uint64_t now_ns)
+/* `whole`: not at its detail alone. */
+static void look_at(struct ada_recorder *recorder, struct ada_drain *drain, struct ada_lane *lane, uint64_t now_ns, bool whole)
 {
 	uint64_t count = lane->segments.count ? lane->segments.items[lane->segments.count - 1] : 0;
 	uint64_t detail = detail_of(drain, lane);
 	bool is_short = ada_bound_is_short(recorder->bound) && (count >= FEW_EVENTS || has_lasted(lane, LONG_NS, now_ns));
 
-	if (count && (is_short || detail >= ada_bound_detail_bytes(recorder->bound, recorder->active) ||
-		      has_lasted(lane, ada_bound_segment_ns(recorder->bound), now_ns)))
+	if (count && (detail >= ada_bound_detail_bytes(recorder->bound, recorder->active) ||
+		      (whole && (is_short || has_lasted(lane, ada_bound_segment_ns(recorder->bound), now_ns)))))
 		ada_drain_roll(drain, lane);
 }
 
-static void look_at_all(struct ada_recorder *recorder, uint64_t now_ns)
+static void look_at_all(struct ada_recorder *recorder, uint64_t now_ns, bool whole)
 {
 	struct ada_provider *provider;
 
@@ -172,7 +173,7 @@ static void look_at_all(struct ada_recorder *recorder, uint64_t now_ns)
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
 		for (size_t j = 0; !provider->ended && j < provider->drain.lanes.count; j++)
 			if (!provider->drain.lanes.items[j].closed)
-				look_at(recorder, &provider->drain, &provider->drain.lanes.items[j], now_ns);
+				look_at(recorder, &provider->drain, &provider->drain.lanes.items[j], now_ns, whole);
 }
 
 /* How many threads have had events since it was last counted; `steady`: also the time before. */
@@ -238,15 +239,15 @@ void ada_aging_turn(struct ada_recorder *recorder, uint64_t now_ns, bool quiet)
 {
 	struct ada_provider *provider;
 	size_t steady;
-	bool waits = ada_bound_is_full(recorder->bound, 0) && now_ns - recorder->looked_ns > SHORT_NS;
+	bool due = now_ns - recorder->looked_ns > SHORT_NS, waits = due && ada_bound_is_full(recorder->bound, 0);
 
 	if (!recorder->bound)
 		return;
 	recorder->detail_open = quiet ? detail_open(recorder) : recorder->detail_open;
 	take_all_gone(recorder);
 	send_due(recorder, now_ns);
-	if (quiet || waits)
-		look_at_all(recorder, now_ns);
+	if (quiet || waits || (due && recorder->options->detail_limit))
+		look_at_all(recorder, now_ns, quiet || waits);
 	for (size_t i = 0; quiet && (provider = ada_provider_at(recorder, i)); i++)
 		keep_last_manifest(provider, now_ns, false);
 	if (quiet) {
