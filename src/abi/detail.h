@@ -105,13 +105,20 @@ static_assert(offsetof(struct ada_detail, x) + 4 * sizeof(uint64_t) == ADA_DETAI
 #define ADA_DETAIL_ROOM(stack) (((stack) + 15u) & ~15u)
 #define ADA_DETAIL_LARGEST(stack) (ADA_DETAIL_CALL_BYTES + ADA_DETAIL_VECTOR_BYTES + (stack)) /* the largest record */
 /* A chunk: room for a whole index chunk's events where calls and returns alternate. A record begins only where the largest has room, and
- * one without detail behind it, which a thread may write when it closes its chunk. A small chunk is an eighth, as in the index lane. */
+ * one without detail behind it, which a thread may write when it closes its chunk. A small chunk is full before its index chunk is: each
+ * thread of a crowd has an open one, half of which is empty. */
 #define ADA_DETAIL_EVENTS 1022u
 #define ADA_DETAIL_CHUNK_BYTES(stack, at_return)                                                                                           \
 	((ADA_DETAIL_RECORDS_BEGIN + ADA_DETAIL_EVENTS / 2 * (ADA_DETAIL_LARGEST(stack) + ADA_DETAIL_RETURN_BYTES + (at_return)) -         \
 	  ADA_DETAIL_RETURN_BYTES - (at_return) + ADA_DETAIL_LARGEST(stack) + ADA_DETAIL_NONE_BYTES + 32767u) &                            \
 	 ~32767u)
-#define ADA_DETAIL_SMALL(chunk_bytes) ((chunk_bytes) / 8u)
+#define ADA_DETAIL_SMALL_SHARE 24u
+#define ADA_DETAIL_SMALL_EVENTS (ADA_DETAIL_EVENTS / ADA_DETAIL_SMALL_SHARE) /* it has room for so many, whatever they are */
+#define ADA_DETAIL_SMALL(chunk_bytes) (((chunk_bytes) / ADA_DETAIL_SMALL_SHARE + 4095u) & ~4095u)
+static_assert(ADA_DETAIL_SMALL(ADA_DETAIL_CHUNK_BYTES(128, 0)) == 8 << 10, "two pages");
+static_assert(ADA_DETAIL_RECORDS_BEGIN + ADA_DETAIL_LARGEST(0) + ADA_DETAIL_CAPTURED_ROOM + ADA_DETAIL_NONE_BYTES <=
+		      ADA_DETAIL_SMALL(ADA_DETAIL_CHUNK_BYTES(0, 0)) / 2,
+	      "a small chunk has room for records, whatever is captured");
 static_assert(ADA_DETAIL_CHUNK_BYTES(128, 0) == 192 << 10 && ADA_DETAIL_CHUNK_BYTES(256, 256) < 16 << 16, "a cursor has 16 bits");
 
 /* A record as it was when its meta was read: what lies in the pool may change meanwhile. */

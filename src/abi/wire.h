@@ -33,12 +33,12 @@
  *
  * Where many threads live, each begins with small chunks. Their numbers begin at ada_small_first(), in the same map and ring. Offsets in
  * a small chunk are those of the end of a large one, so that all chunks end at ADA_CHUNK_BYTES and a hook needn't know which kind it
- * fills. A page holds the header of one and the events of another:
+ * fills. A piece of memory holds the header of one and the events of another:
  *
- *   page of `small`      0                   1                       7                       8
- *                  +----------+---   --+----------+---   --+----------+---------+----------+---------+--
- *                  | header 0 |        | header 1 |        | header 7 | events 0| header 8 | events 1|
- *                  +----------+---   --+----------+---   --+----------+---------+----------+---------+--
+ *   half a page    0                   1                        15                       16
+ *   of `small`     +----------+---   --+----------+---   --+-----------+---------+-----------+---------+--
+ *                  | header 0 |        | header 1 |        | header 15 | events 0| header 16 | events 1|
+ *                  +----------+---   --+----------+---   --+-----------+---------+-----------+---------+--
  */
 #ifndef ADA_ABI_WIRE_H
 #define ADA_ABI_WIRE_H
@@ -50,17 +50,17 @@
 #include "abi/ring.h"
 
 #define ADA_NONE UINT32_MAX
-#define ADA_WIRE_VERSION 20
+#define ADA_WIRE_VERSION 21
 #define ADA_SHM_MAGIC "ADASHM01"
 #define ADA_PRICE_UNIT 256u
 #define ADA_CHUNK_BYTES 32768u	   /* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
 #define ADA_CHUNK_HEADER_BYTES 64u /* two events' room: event offsets stay multiples of 32 */
 #define ADA_CHUNK_EVENTS ((ADA_CHUNK_BYTES - ADA_CHUNK_HEADER_BYTES) / 32)
-#define ADA_SMALL_BYTES 4096u
-#define ADA_SMALL_BEHIND (ADA_CHUNK_BYTES - ADA_SMALL_BYTES) /* from a small chunk's header to the page of its events */
+#define ADA_SMALL_BYTES 2048u
+#define ADA_SMALL_BEHIND (ADA_CHUNK_BYTES - ADA_SMALL_BYTES) /* from a small chunk's header to the piece with its events */
 #define ADA_SMALL_EVENTS ((ADA_SMALL_BYTES - ADA_CHUNK_HEADER_BYTES) / 32)
 #define ADA_SMALL_MAX 16384u	    /* of each lane */
-#define ADA_SMALL_A_THREAD 2u	    /* then it takes others */
+#define ADA_SMALL_A_THREAD 6u	    /* then it takes others */
 #define ADA_THREADS_LARGE 8u	    /* places in the thread table whose threads begin with others: few programs have more */
 #define ADA_THREADS_MAX 65536u	    /* at a time; untouched entries take no memory */
 #define ADA_THREADS_EVER (1u << 22) /* in a provider's life */
@@ -105,7 +105,7 @@ static inline uint32_t ada_chunk_begin(uint32_t chunks, uint32_t number)
 	return number < chunks ? ADA_CHUNK_HEADER_BYTES : ADA_SMALL_BEHIND + ADA_CHUNK_HEADER_BYTES;
 }
 
-static_assert(ADA_CHUNK_EVENTS == ADA_DETAIL_EVENTS && ADA_CHUNK_BYTES / ADA_SMALL_BYTES == 8, "abi/detail.h counts on it");
+static_assert(ADA_CHUNK_EVENTS == ADA_DETAIL_EVENTS && ADA_SMALL_EVENTS >= ADA_DETAIL_SMALL_EVENTS, "abi/detail.h counts on it");
 static_assert(ADA_MODULES_MAX <= 1u << (ADA_DETAIL_FUNCTION_BITS - 32), "a detail record has room for a function's id");
 
 enum ada_index_mode { ADA_INDEX_STREAMING = 0, ADA_INDEX_ONESHOT = 1, ADA_INDEX_CIRCULAR = 2 };

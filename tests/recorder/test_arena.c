@@ -117,24 +117,24 @@ static void a_block_is_noted_and_free_again(void **state)
 	assert_string_equal((char *)ada_arena_bytes(&map, 0) + bytes - 8, "the end");
 	ada_arena_block_give(arena, block);
 	assert_int_equal(map.blocks[0].taken, 0);
-	assert_ptr_equal(take(0, 16 * KIB), block); /* what there is goes before what was never used */
+	assert_ptr_equal(take(0, 4 * KIB), block); /* what there is goes before what was never used */
 }
 
 /* A thread with few events costs little: a block is as large as what the file has already. */
 static void a_file_begins_with_small_blocks(void **state)
 {
-	static const uint64_t offsets[] = { 0, 16, 32, 64, 128, 256, 512, 768 };
-	static const size_t sizes[] = { 16, 16, 32, 64, 128, 256, 256, 256 };
-	size_t small = 4096;
+	static const uint64_t offsets[] = { 0, 4, 8, 16, 32, 64, 128, 256, 512, 768 };
+	static const size_t sizes[] = { 4, 4, 8, 16, 32, 64, 128, 256, 256, 256 };
+	size_t small = 2048;
 	uint64_t before;
 
 	open_arena(UINT64_MAX);
 	ada_arena_lane_take(arena, 0, 0);
 	before = resident();
 	for (size_t i = 0; i < 100; i++)
-		take(0, 16 * KIB);
-	assert_in_range(resident() - before, 1600 * KIB, 1600 * KIB + 128 * KIB);
-	for (size_t i = 0; i < 8; i++)
+		take(0, 4 * KIB);
+	assert_in_range(resident() - before, 400 * KIB, 400 * KIB + 128 * KIB);
+	for (size_t i = 0; i < 10; i++)
 		take(offsets[i] * KIB, sizes[i] * KIB);
 	assert_null(ada_arena_block_take(arena, 1, 0, 0, &small));
 }
@@ -192,7 +192,7 @@ static void none_left(void **state)
 	assert_int_equal(count, map.header->blocks);
 	assert_int_equal(map.header->blocks_refused, 1);
 	ada_arena_block_give(arena, last);
-	assert_ptr_equal(take(0, 16 * KIB), last);
+	assert_ptr_equal(take(0, 4 * KIB), last);
 }
 
 /* An error of ours, no SIGBUS: and with memory again it goes on. */
@@ -374,7 +374,7 @@ static void addresses_that_are_limited(void **state)
 		open_arena(space);
 		assert_true(map.bytes <= space / 8 + (1 << 20));
 		assert_int_equal(ada_arena_lane_take(arena, 0, 0), 1);
-		take(0, 16 * KIB);
+		take(0, 4 * KIB);
 		ada_arena_detach(&map);
 		ada_arena_close(arena);
 		ada_shared_unlink(&shared, ADA_SHARED_ARENA);

@@ -38,8 +38,7 @@
 #define ADA_FRAME_MARKS 3
 #define ADA_TAIL_CALLS_MAX 32	       /* frames that may share one slot: an endless tail loop stays bounded */
 #define ADA_SHADOW_FRAMES (256 * 1024) /* calls in progress a thread */
-#define ADA_ROOM_STACK 32768	       /* of a thread's room (room.c): its shadow stack at first, then the slow paths' stack */
-#define ADA_ROOM_BYTES 65536
+#define ADA_ROOM_BYTES 65536	       /* a thread's room (room.c) */
 
 #define ADA_STUB_BYTES 16
 /* Stubs are of three classes, which differ in where they lead behind the return (hook/variant.c): the exit hook that saves all, the one

@@ -1,14 +1,17 @@
 /* A thread's room: its shadow stack, and the stack of its slow paths (aside.c). One mapping, which belongs to a place of the
  * private table for the process's life.
  *
- *   0                                            ADA_ROOM_STACK         ADA_ROOM_BYTES
- *   +----------------------------+-------------------------+----------------------------+
- *   | struct room   (memory ...) | shadow stack ->         |             <- slow paths   |
- *   +----------------------------+-------------------------+----------------------------+
+ *   0                                           offsetof(struct room, shadow)                     ADA_ROOM_BYTES
+ *   +---------------------+----------------------+-------------+----------------------------------+
+ *   | words, judgements   |       <- slow paths  | the rest    | shadow stack ->                  |
+ *   +---------------------+----------------------+-------------+----------------------------------+
+ *                                           |______one page________|
+ *
+ * What each thread uses lies at one place: of most rooms there is no more than that page, and one below it.
  *
  * A room reserves little, since a limit of address space counts what is reserved. A full shadow stack goes on in a mapping of its own,
  * four times as large. Its old place stays mapped: a hook that a handler interrupted behind its commit may look at a frame there once
- * more. A slow path's stack that grows too far down meets frames, which no control flow depends on.
+ * more. A slow path's stack that grows too far down meets the judgements' places, which no control flow depends on.
  *
  * A fork's child may still be on its thread's stack (a handler in the midst of a wait), so the child keeps that room, whatever place it
  * gets.
@@ -19,24 +22,28 @@
 
 #define GROWN_BYTES 131072ull /* the first mapping of its own */
 #define GROWN_FACTOR 4
-#define WORDS 512    /* pointers of an environment */
-#define JUDGEMENTS 3 /* of handlers that came in between */
+#define WORDS 512	  /* pointers of an environment */
+#define JUDGEMENTS 3	  /* of handlers that came in between */
+#define STACK_BYTES 34816 /* of slow paths */
+#define PAGE_BYTES 4096
+#define AT_HAND 1536 /* of the page that a room's stack ends in, for frames and all that comes before them */
 #define SPARED 8     /* a shadow stack takes at most one part in so many of the address space that is left */
 
 struct room {
-	uint64_t shadow, shadow_bytes; /* where it lies now */
-	uint32_t number;	       /* of the place */
-	uint32_t words_tid;	       /* the last to take the words */
-	uint32_t judging;	       /* how many of the places below are in use, from the first on */
-	uint64_t judges[JUDGEMENTS];   /* where on the stack the holder of each place is */
-	uint32_t reserved[2];
 	uint64_t words[WORDS];
 	struct {
 		_Alignas(16) char bytes[ADA_JUDGE_ROOM];
 	} judge[JUDGEMENTS];
+	_Alignas(16) char stack[STACK_BYTES];
+	uint64_t shadow, shadow_bytes; /* where it lies now */
+	uint32_t number;	       /* of the place */
+	uint32_t words_tid;	       /* the last to take the words */
+	uint32_t judging;	       /* how many of the judgements' places are in use, from the first on */
+	uint64_t judges[JUDGEMENTS];   /* where on the stack the holder of each place is */
+	uint32_t reserved[2];
 	char first[]; /* the shadow stack, at first */
 };
-static_assert(offsetof(struct room, words) == 64, "room");
+static_assert(offsetof(struct room, shadow) % PAGE_BYTES == PAGE_BYTES - AT_HAND, "both stacks begin in one page");
 
 static __thread struct room *own;
 
@@ -46,7 +53,7 @@ static struct room *room_make(void)
 
 	if (room) {
 		room->shadow = (uint64_t)room->first;
-		room->shadow_bytes = ADA_ROOM_STACK - sizeof *room;
+		room->shadow_bytes = ADA_ROOM_BYTES - sizeof *room;
 	}
 	return room;
 }
@@ -79,7 +86,7 @@ bool ada_room_take(struct ada_thread *thread)
 	shadow_point(thread);
 	for (int i = 1; i <= ADA_TAIL_CALLS_MAX; i++)
 		ada_frame_at(thread, -i)->slot = ~0ull; /* odd: equal to no slot */
-	ada_slow_stack((uint64_t)own + ADA_ROOM_STACK, (uint64_t)own + ADA_ROOM_BYTES);
+	ada_slow_stack((uint64_t)own->stack, (uint64_t)own->stack + sizeof own->stack);
 	return true;
 }
 

@@ -84,7 +84,7 @@ static bool recycle(struct ada_core *core, const struct ada_pool *pool, uint32_t
 
 /* A quarter of the pool stays free where it can: a mark may pin all sealed chunks at once, and events after the mark need room
  * until the recorder has seen the mark. */
-static bool history_suffices(const struct ada_pool *pool, uint32_t history)
+static bool history_suffices(const struct ada_pool *pool, uint64_t history)
 {
 	uint64_t tail = __atomic_load_n(pool->ring.tail, __ATOMIC_RELAXED);
 
@@ -94,7 +94,8 @@ static bool history_suffices(const struct ada_pool *pool, uint32_t history)
 /* There are as many small chunks as threads may want at once; their history takes at most a quarter of the ordinary chunks' room. */
 static bool small_take(struct ada_core *core, uint32_t *number)
 {
-	const uint32_t first = ada_small_first(core->detail.count), history = core->detail.count * (ADA_CHUNK_BYTES / ADA_SMALL_BYTES) / 4;
+	const uint32_t first = ada_small_first(core->detail.count);
+	const uint64_t history = core->detail.count * core->detail.chunk_bytes / core->detail_small.chunk_bytes / 4;
 	bool circular = core->shm->detail_mode == ADA_DETAIL_CIRCULAR;
 
 	if (circular && history_suffices(&core->detail_small, history) && recycle(core, &core->detail_small, first, number))

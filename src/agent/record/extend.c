@@ -7,19 +7,29 @@
 #include <sys/mman.h>
 #include "agent/record/lane.h"
 
+#define PAGE_BYTES 4096
+
+/* Where two chunks share a page, this begins with that page. */
+static long populate(const struct ada_pool *pool, uint32_t first, uint32_t count)
+{
+	char *start = pool->chunks + first * pool->chunk_bytes;
+	uint64_t before = (uint64_t)start % PAGE_BYTES;
+
+	return ada_sys_advise(start - before, before + count * pool->chunk_bytes + pool->behind, MADV_POPULATE_WRITE);
+}
+
 void ada_pool_touch(const struct ada_pool *pool, uint32_t number)
 {
 	uint64_t bit = 1ull << number % 64;
 
 	if (!(__atomic_fetch_or(&pool->touched[number / 64], bit, __ATOMIC_RELAXED) & bit))
-		ada_sys_advise(pool->chunks + number * pool->chunk_bytes, pool->chunk_bytes + pool->behind, MADV_POPULATE_WRITE);
+		populate(pool, number, 1);
 }
 
 /* Fails where no memory is left, instead of a SIGBUS at the first touch. */
 static bool memory_make(struct ada_pool *pool, uint32_t first, uint32_t count)
 {
-	long result = ada_sys_advise(pool->chunks + first * pool->chunk_bytes, count * pool->chunk_bytes + pool->behind,
-				     MADV_POPULATE_WRITE);
+	long result = populate(pool, first, count);
 
 	if (result == -EINVAL)
 		__atomic_store_n(&pool->no_advice, 1, __ATOMIC_RELAXED);

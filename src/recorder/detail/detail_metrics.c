@@ -103,7 +103,7 @@ static uint64_t holders(const struct ada_details *details)
 	if (!segment->detail_small_chunks)
 		return most;
 	for (size_t i = 0; i < details->drain->lanes.count; i++)
-		count += details->drain->lanes.items[i].next_seq > ADA_SMALL_A_THREAD * ADA_SMALL_EVENTS;
+		count += details->drain->lanes.items[i].next_seq > ADA_SMALL_A_THREAD * ADA_DETAIL_SMALL_EVENTS;
 	return count < most ? count : most;
 }
 

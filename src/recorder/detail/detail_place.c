@@ -441,7 +441,7 @@ static bool is_small(const struct ada_details *details, uint32_t thread, const s
 	if (place->chunk != ADA_NONE)
 		return place->chunk >= details->segment->detail_chunks;
 	return details->segment->detail_small_chunks && thread >= ADA_THREADS_LARGE &&
-	       place->seq + place->count <= ADA_SMALL_A_THREAD * ADA_SMALL_EVENTS;
+	       place->seq + place->count <= ADA_SMALL_A_THREAD * ADA_DETAIL_SMALL_EVENTS;
 }
 
 /* Counts chunks whether they are still there or not. Of places that were joined only the count is known; their events count as spread

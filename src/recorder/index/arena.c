@@ -10,13 +10,13 @@
 #include "base/array.h"
 #include "recorder/index/arena_parts.h"
 
-#define SPACE_SHARE 8		/* of the addresses, where they are limited: one part in ... */
-#define BLOCKS_LEAST 16u	/* with fewer it isn't worth it */
-#define TABLE_STEP (64u << 10)	/* memory that a table gets at a time */
-#define BLOCK_LEAST (16u << 10) /* what a thread with few events costs */
-#define SIZES 5			/* of blocks: 16 to 256 KiB */
-#define RUN_BLOCKS 4u		/* of the largest run of events: one behind the other */
-#define IDLE_BYTES (32u << 20)	/* memory that free blocks may keep */
+#define SPACE_SHARE 8	       /* of the addresses, where they are limited: one part in ... */
+#define BLOCKS_LEAST 16u       /* with fewer it isn't worth it */
+#define TABLE_STEP (64u << 10) /* memory that a table gets at a time */
+#define BLOCK_LEAST (4u << 10) /* what a thread with few events costs */
+#define SIZES 7		       /* of blocks: 4 to 256 KiB */
+#define RUN_BLOCKS 4u	       /* of the largest run of events: one behind the other */
+#define IDLE_BYTES (32u << 20) /* memory that free blocks may keep */
 #define NO_BLOCK UINT32_MAX
 
 struct table {

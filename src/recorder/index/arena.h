@@ -73,7 +73,7 @@ void ada_arena_lane_note(struct ada_arena_writer *arena, uint32_t note, const st
 void ada_arena_lane_last(struct ada_arena_writer *arena, uint32_t note, const struct ada_shm_thread *last);
 void ada_arena_lane_free(struct ada_arena_writer *arena, uint32_t note); /* its provider is FINISHED */
 
-/* Memory for a piece of that lane's file: at most *bytes, which becomes the size it has (16 KiB to 256 KiB). NULL: there is none. */
+/* Memory for a piece of that lane's file: at most *bytes, which becomes the size it has (4 KiB to 256 KiB). NULL: there is none. */
 uint8_t *ada_arena_block_take(struct ada_arena_writer *arena, uint32_t note, uint32_t segment, uint64_t offset, size_t *bytes);
 void ada_arena_block_give(struct ada_arena_writer *arena, uint8_t *block); /* its bytes are in the file */
 /* Memory for events of that lane's packed segment, at `offset` among its events unpacked. `bytes`: 16 KiB to 1 MiB, each twice the last; more

@@ -39,11 +39,11 @@ static uint32_t least_of(uint64_t a, uint64_t b)
 	return (uint32_t)(a < b ? a : b);
 }
 
-/* There are as many small chunks as half the buffer holds, and as many of detail, but no more than four times the detail buffer's
+/* There are as many small chunks as a quarter of the buffer holds, and as many of detail, but no more than four times the detail buffer's
  * bytes: each living thread has one. */
 static void count_small(struct ada_segment *segment, const struct ada_segment_options *options)
 {
-	uint64_t small = options->no_small ? 0 : options->index_buffer_bytes / 2 / ADA_SMALL_BYTES;
+	uint64_t small = options->no_small ? 0 : options->index_buffer_bytes / 4 / ADA_SMALL_BYTES;
 	uint64_t detail = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes * 4 / ada_segment_detail_small_bytes(segment);
 
 	segment->small_chunks = least_of(small, ADA_SMALL_MAX);
@@ -56,7 +56,7 @@ static void count_small(struct ada_segment *segment, const struct ada_segment_op
 static void lay_out_small(const struct ada_segment *segment, struct ada_shm *shm, uint64_t end)
 {
 	shm->small_offset = page_up(end);
-	shm->detail_small_offset = shm->small_offset + (uint64_t)segment->small_chunks * ADA_SMALL_BYTES + ADA_SMALL_BEHIND;
+	shm->detail_small_offset = page_up(shm->small_offset + (uint64_t)segment->small_chunks * ADA_SMALL_BYTES + ADA_SMALL_BEHIND);
 	shm->total_bytes = !segment->small_chunks ? end :
 						    shm->detail_small_offset + (uint64_t)segment->detail_small_chunks *
 										       ada_segment_detail_small_bytes(segment);

@@ -11,15 +11,16 @@
 
 #define CHUNKS_SMALL 8u /* 256 KiB */
 #define DETAIL_SMALL 2u
-#define CHUNKS_AT_FIRST 256u /* 8 MiB */
-#define CHUNKS_AHEAD 256u    /* 8 MiB: some ms of the fastest producer; and what a producer fills in so many ms: */
-#define AHEAD_MS 3u	     /* a few turns of the grower; more would only take CPU from the drain, which gives chunks back sooner */
+#define CHUNKS_AT_FIRST 32u /* a process that fills none needs no more */
+#define CHUNKS_A_USED 8u    /* for each that is in use, until there are: */
+#define CHUNKS_AHEAD 256u   /* 8 MiB: some ms of the fastest producer; and what a producer fills in so many ms: */
+#define AHEAD_MS 3u	    /* a few turns of the grower; more would only take CPU from the drain, which gives chunks back sooner */
 #define CHUNKS_AHEAD_MAX 4096u
 #define CHUNKS_STEP 128u
 #define RATE_NS 1000000ull
 #define DETAIL_AT_START 8u
-#define DETAIL_AHEAD 32u
-#define DETAIL_STEP 16u
+#define DETAIL_AHEAD 64u
+#define DETAIL_STEP 8u
 #define DETAIL_STEP_MAX 64u /* 20 MiB: a few ms */
 #define SPARED 8	    /* detail leaves this share of the memory for buffers alone */
 #define THREADS_STEP 1024u  /* 128 KiB */
@@ -105,6 +106,14 @@ static void seen_ready(const uint32_t *ready, uint32_t number)
 	__atomic_compare_exchange_n((uint32_t *)ready, &number, number + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
+/* A small chunk's header lies in one page, all its events in another. */
+static const uint8_t *page_of(const uint8_t *piece)
+{
+	static_assert(ADA_PAGE % ADA_SMALL_BYTES == 0, "no piece is in two pages");
+
+	return (const uint8_t *)((uintptr_t)piece & ~(uintptr_t)(ADA_PAGE - 1));
+}
+
 /* True: the chunk's header and events have pages. */
 static bool small_is_there(const struct ada_segment *segment, uint32_t chunk)
 {
@@ -115,7 +124,7 @@ static bool small_is_there(const struct ada_segment *segment, uint32_t chunk)
 		return false;
 	if (small < __atomic_load_n(&segment->small_ready, __ATOMIC_ACQUIRE))
 		return true;
-	if (!is_resident(start, ADA_SMALL_BYTES) || !is_resident(start + ADA_SMALL_BEHIND, ADA_SMALL_BYTES))
+	if (!is_resident(page_of(start), ADA_PAGE) || !is_resident(page_of(start + ADA_SMALL_BEHIND), ADA_PAGE))
 		return false;
 	seen_ready(&segment->small_ready, small);
 	return true;
@@ -138,11 +147,11 @@ bool ada_segment_detail_small_is_there(const struct ada_segment *segment, uint32
 /* Memory for a small chunk that the agent says it has used. */
 static bool small_reach(struct ada_segment *segment, uint32_t chunk)
 {
-	uint8_t *start = (uint8_t *)ada_segment_chunk(segment, chunk);
+	const uint8_t *start = (const uint8_t *)ada_segment_chunk(segment, chunk);
 
 	return small_is_there(segment, chunk) || (chunk - ada_small_first(segment->chunks) < ada_segment_small_count(segment) &&
-						  !ada_segment_room(segment, start, ADA_SMALL_BYTES) &&
-						  !ada_segment_room(segment, start + ADA_SMALL_BEHIND, ADA_SMALL_BYTES));
+						  !ada_segment_room(segment, page_of(start), ADA_PAGE) &&
+						  !ada_segment_room(segment, page_of(start + ADA_SMALL_BEHIND), ADA_PAGE));
 }
 
 static bool detail_small_reach(struct ada_segment *segment, uint32_t chunk)
@@ -385,7 +394,7 @@ static uint32_t detail_wanted(struct ada_segment *segment)
 {
 	uint32_t ready = detail_catch_up(segment), free = bits_set(segment->detail_free_map, segment->detail_chunks);
 	uint32_t used = free < ready ? ready - free : 0;
-	uint32_t ahead = used < 2 ? DETAIL_AT_START : used < DETAIL_AHEAD ? DETAIL_AHEAD : 2 * DETAIL_AHEAD;
+	uint32_t ahead = used < DETAIL_AT_START ? DETAIL_AT_START : used < DETAIL_AHEAD ? used : DETAIL_AHEAD;
 
 	if (ready == segment->detail_chunks || segment->detail_exhausted || free >= ahead ||
 	    (used < 2 && ada_clock_boottime_ns() < segment->young_until_ns))
@@ -416,20 +425,22 @@ static uint32_t chunks_wanted(struct ada_segment *segment, uint32_t free)
 {
 	uint64_t now = ada_clock_boottime_ns(), sealed = pool_sealed(segment);
 	uint64_t filled = sealed - segment->sealed_then, passed = now - segment->looked_ns + 1;
+	uint32_t used = segment->chunks_ready - free;
 	struct statvfs room;
 	uint64_t soon, ahead;
 
 	if (segment->chunks_ready == segment->chunks)
 		return 0;
-	if (segment->chunks_ready - free <= 1 && !sealed && now < segment->young_until_ns)
+	if (used <= 1 && !sealed && now < segment->young_until_ns)
 		return 0;
-	if (segment->chunks_ready - free <= 1 && !sealed)
+	if (used <= 1 && !sealed)
 		return free < CHUNKS_AT_FIRST && (fstatvfs(segment->fd, &room) || !room.f_blocks || room.f_bavail > room.f_blocks / 2) ?
 			       CHUNKS_AT_FIRST :
 			       0;
 	filled = filled < segment->chunks ? filled : segment->chunks;
 	soon = filled * AHEAD_MS * 1000000 / passed;
-	ahead = CHUNKS_AHEAD + (soon < CHUNKS_AHEAD_MAX ? soon : CHUNKS_AHEAD_MAX);
+	ahead = used * CHUNKS_A_USED < CHUNKS_AHEAD ? used * CHUNKS_A_USED : CHUNKS_AHEAD;
+	ahead = (ahead > CHUNKS_AT_FIRST ? ahead : CHUNKS_AT_FIRST) + (soon < CHUNKS_AHEAD_MAX ? soon : CHUNKS_AHEAD_MAX);
 	if (passed > RATE_NS) {
 		segment->looked_ns = now;
 		segment->sealed_then = sealed;

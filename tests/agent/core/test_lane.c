@@ -306,32 +306,33 @@ static void begin_among_many(uint32_t small, uint32_t mode)
 	fake_detail_checked = true;
 }
 
-/* Among many a thread begins with two small chunks of each lane: a page of events, which ends where others do. */
+/* Among many a thread begins with small chunks of each lane, which end where others do. Detail fills them. */
 static void a_thread_among_many_begins_small(void **state)
 {
 	const uint32_t first = ada_small_first(16);
-	uint64_t events = 2 * ADA_SMALL_EVENTS + ADA_CHUNK_EVENTS;
+	uint64_t calls = 0, seq = 0;
 
-	begin_among_many(4, ADA_DETAIL_CIRCULAR);
-	for (uint64_t i = 0; i < events / 2; i++)
-		leaf(i);
-	leaf(0);
+	begin_among_many(ADA_SMALL_A_THREAD + 1, ADA_DETAIL_CIRCULAR);
+	while (!shm->detail.sealed_head && calls < ADA_CHUNK_EVENTS)
+		leaf(calls++);
 	fake_drain();
-	assert_int_equal(fake_count().events, events + 2);
-	assert_int_equal(fake_count().detailed, events + 2);
+	assert_int_equal(fake_count().events, 2 * calls);
+	assert_int_equal(fake_count().detailed, 2 * calls);
 	assert_int_equal(fake_count().errors, 0);
-	for (uint32_t i = 0; i < 2; i++) {
-		assert_int_equal(ada_chunk_end(fake_chunk(first + i)), ADA_CHUNK_BYTES);
+	for (uint32_t i = 0; i < ADA_SMALL_A_THREAD; i++) {
+		const struct ada_detail_chunk *chunk = fake_detail_chunk(first + i);
+
 		assert_int_equal(fake_chunk(first + i)->detail, first + i);
 		assert_int_equal(status_of(first + i), ADA_DETAIL_SEALED);
-		assert_int_equal(fake_detail_chunk(first + i)->first_seq, i * ADA_SMALL_EVENTS);
-		assert_int_equal(fake_detail_chunk(first + i)->records, ADA_SMALL_EVENTS);
+		assert_int_equal(chunk->first_seq, seq);
+		assert_in_range(chunk->records, ADA_DETAIL_SMALL_EVENTS, ADA_SMALL_EVENTS);
+		assert_int_equal(ada_chunk_end(fake_chunk(first + i)), ada_chunk_begin(16, first + i) + chunk->records * 32);
+		seq += chunk->records;
 	}
 	assert_int_equal(status_of(0), ADA_DETAIL_SEALED);
-	assert_int_equal(fake_detail_chunk(0)->first_seq, 2 * ADA_SMALL_EVENTS);
+	assert_int_equal(fake_detail_chunk(0)->first_seq, seq);
 	assert_int_equal(status_of(1), ADA_DETAIL_OPEN);
-	assert_int_equal(shm->sealed_head, 3);
-	assert_int_equal(shm->detail.small_head, 2);
+	assert_int_equal(shm->detail.small_head, ADA_SMALL_A_THREAD);
 	assert_int_equal(shm->detail.sealed_head, 1);
 	assert_int_equal(entry(ADA_THREADS_LARGE)->detail_dropped + shm->detail.starved, 0);
 }
@@ -340,14 +341,14 @@ static void a_thread_among_many_begins_small(void **state)
 static void small_chunks_run_out(void **state)
 {
 	begin_among_many(1, ADA_DETAIL_CIRCULAR);
-	for (uint32_t i = 0; i < (ADA_SMALL_EVENTS + ADA_CHUNK_EVENTS) / 2; i++)
+	for (uint32_t i = 0; i < ADA_CHUNK_EVENTS / 2; i++)
 		leaf(i);
 	fake_drain();
-	assert_int_equal(fake_count().events, ADA_SMALL_EVENTS + ADA_CHUNK_EVENTS);
-	assert_int_equal(fake_count().detailed, ADA_SMALL_EVENTS + ADA_CHUNK_EVENTS);
+	assert_int_equal(fake_count().events, ADA_CHUNK_EVENTS);
+	assert_int_equal(fake_count().detailed, ADA_CHUNK_EVENTS);
 	assert_int_equal(fake_count().errors, 0);
 	assert_int_equal(status_of(0), ADA_DETAIL_OPEN);
-	assert_int_equal(fake_detail_chunk(0)->first_seq, ADA_SMALL_EVENTS);
+	assert_int_equal(fake_detail_chunk(0)->first_seq, fake_detail_chunk(ada_small_first(16))->records);
 }
 
 /* A small index chunk whose detail finds no small chunk goes with an ordinary one. */

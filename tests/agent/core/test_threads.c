@@ -51,6 +51,30 @@ static void *thread_few_calls(void *calls)
 	return NULL;
 }
 
+/* Pages of the calling thread's room that were ever touched. */
+static void *thread_looks(void *touched)
+{
+	unsigned char pages[ADA_ROOM_BYTES / 4096];
+
+	outer(9);
+	assert_int_equal(mincore((void *)ada_rooms[ada_self->number], ADA_ROOM_BYTES, pages), 0);
+	for (size_t i = 0; i < sizeof pages; i++)
+		*(int *)touched += pages[i] & 1;
+	return NULL;
+}
+
+/* A thread that does little has the page in which both its stacks begin, and at most one more. */
+static void a_quiet_thread_costs_little(void **state)
+{
+	pthread_t thread;
+	int touched = 0;
+
+	begin(64, ADA_INDEX_STREAMING, ADA_ON_FULL_DROP);
+	assert_int_equal(pthread_create(&thread, NULL, thread_looks, &touched), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_in_range(touched, 1, 2);
+}
+
 /* As the recorder does with threads that are drained. */
 static void free_ended_entries(struct ada_shm *shm)
 {
@@ -264,6 +288,7 @@ static void judges_that_are_left_keep_no_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_quiet_thread_costs_little),
 		cmocka_unit_test(entries_are_used_again),
 		cmocka_unit_test(a_full_table_costs_one_thread),
 		cmocka_unit_test(judges_that_are_left_keep_no_room),
