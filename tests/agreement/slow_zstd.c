@@ -7,7 +7,7 @@
 
 size_t ZSTD_compress2(ZSTD_CCtx *context, void *to, size_t capacity, const void *from, size_t length)
 {
-	static const struct timespec pause = { .tv_nsec = 5000000 };
+	static const struct timespec pause = { .tv_nsec = 20000000 };
 	__typeof__(&ZSTD_compress2) next = (__typeof__(&ZSTD_compress2))dlsym(RTLD_NEXT, "ZSTD_compress2");
 	char name[16] = "";
 

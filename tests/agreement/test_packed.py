@@ -204,19 +204,26 @@ def test_raw_segments_are_compressed_later(ada, tmp_path):
 @pytest.mark.traces
 def test_raw_segments_at_the_end(ada, build_dir, tmp_path):
     """What is raw still when the program ends is compressed for a second; where that isn't enough, ada says what is."""
-    paced, out = tmp_path / "paced", tmp_path / "out"
+    paced = tmp_path / "paced"
     subprocess.run(["gcc", "-O2", "-pthread", ROOT / "bench" / "paced.c", "-o", paced], check=True)
-    result = subprocess.run([ada.path, "trace", f"--output={out}", "--pack=always", "--detail=off", "--on-full=block", "--segment-size=8M", "--",
-                             paced, "10000000", "2", "0.2"], capture_output=True, text=True, timeout=120,
-                            env={**os.environ, "LD_PRELOAD": str(build_dir / "tests" / "agreement" / "libslow_zstd.so")})
-    session = Session(out).path
-    assert result.returncode == 0, result.stderr
-    assert result.stderr.count(f"\nada: it was written in a hurry at the end: `ada pack {session}` makes it smaller\n") == 1, result.stderr
 
     def files():
         return list(session.glob("pid_*/thread_*/index*.atp"))
-    raw, before = sum(map(raw_blocks, files())), sum(path.stat().st_size for path in files())
-    assert raw and ada("verify", session).status == 0 and not list(session.glob("pid_*/thread_*/*.tmp"))
+    for i in range(4):
+        out = tmp_path / f"out{i}"
+        result = subprocess.run([ada.path, "trace", f"--output={out}", "--pack=always", "--detail=off", "--on-full=block", "--segment-size=8M",
+                                 "--", paced, "10000000", "2", "0.2"], capture_output=True, text=True, timeout=120,
+                                env={**os.environ, "LD_PRELOAD": str(build_dir / "tests" / "agreement" / "libslow_zstd.so")})
+        session = Session(out).path
+        assert result.returncode == 0, result.stderr
+        raw, before = sum(map(raw_blocks, files())), sum(path.stat().st_size for path in files())
+        said = result.stderr.count(f"\nada: it was written in a hurry at the end: `ada pack {session}` makes it smaller\n")
+        assert said == bool(raw), (raw, result.stderr)
+        if raw:
+            break
+    else:
+        pytest.skip("others have the processors: nothing was written raw")
+    assert ada("verify", session).status == 0 and not list(session.glob("pid_*/thread_*/*.tmp"))
     assert ada("pack", session).status == 0
     assert not sum(map(raw_blocks, files())) and sum(path.stat().st_size for path in files()) < before
 
