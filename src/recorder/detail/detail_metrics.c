@@ -108,15 +108,16 @@ static uint64_t holders(const struct ada_details *details)
 }
 
 /* The size of a pool that can hold so many chunks: each thread has one more open, and agents keep a quarter free
- * (src/agent/record/detail.c). */
-static uint64_t pool_bytes(const struct ada_details *details, double chunks)
+ * (src/agent/record/detail.c). Of a pre-roll in events that is gone nobody knows when it began: it asks for the chunks of its events. */
+static uint64_t pool_bytes(const struct ada_details *details, const struct ada_window *window, double chunks)
 {
 	const struct ada_segment *segment = details->segment;
+	double asked = (double)window->pre_events / ADA_CHUNK_EVENTS;
 	uint64_t had = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes;
 	uint64_t bytes;
 
 	had = had > details->options.buffer_bytes ? had : details->options.buffer_bytes;
-	chunks += (double)holders(details) + 1;
+	chunks = (chunks > asked ? chunks : asked) + (double)holders(details) + 1;
 	if (segment->detail_mode == ADA_DETAIL_CIRCULAR)
 		chunks = chunks * 4 / 3 + 1;
 	bytes = power_of_two(chunks * segment->detail_chunk_bytes);
@@ -139,7 +140,7 @@ void ada_detail_size(const struct ada_details *details, struct ada_window *windo
 		end = window->asked_end_ns;
 	chunks = ada_detail_chunks(details, asked_start(details, window), end);
 	if (chunks > 0)
-		window->sufficient_bytes = pool_bytes(details, chunks);
+		window->sufficient_bytes = pool_bytes(details, window, chunks);
 }
 
 void ada_detail_suffice(struct ada_details *details)
@@ -167,7 +168,7 @@ void ada_detail_suffice(struct ada_details *details)
 		if (end == ADA_WINDOW_OPEN)
 			end = ada_clock_boottime_ns();
 		seconds = end > start ? (double)(end - start) / 1e9 : 0;
-		window->sufficient_bytes = pool_bytes(details, rate * seconds);
+		window->sufficient_bytes = pool_bytes(details, window, rate * seconds);
 	}
 }
 
