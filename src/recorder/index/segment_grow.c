@@ -11,10 +11,9 @@
 
 #define CHUNKS_SMALL 8u /* 256 KiB */
 #define DETAIL_SMALL 2u
-#define CHUNKS_AT_FIRST 32u /* a process that fills none needs no more */
-#define CHUNKS_A_USED 8u    /* for each that is in use, until there are: */
-#define CHUNKS_AHEAD 256u   /* 8 MiB: some ms of the fastest producer; and what a producer fills in so many ms: */
-#define AHEAD_MS 3u	    /* a few turns of the grower; more would only take CPU from the drain, which gives chunks back sooner */
+#define CHUNKS_AT_FIRST 256u /* 8 MiB; with less a program that begins at full speed is ahead of the memory */
+#define CHUNKS_AHEAD 256u    /* 8 MiB: some ms of the fastest producer; and what a producer fills in so many ms: */
+#define AHEAD_MS 3u	     /* a few turns of the grower; more would only take CPU from the drain, which gives chunks back sooner */
 #define CHUNKS_AHEAD_MAX 4096u
 #define CHUNKS_STEP 128u
 #define RATE_NS 1000000ull
@@ -439,8 +438,7 @@ static uint32_t chunks_wanted(struct ada_segment *segment, uint32_t free)
 			       0;
 	filled = filled < segment->chunks ? filled : segment->chunks;
 	soon = filled * AHEAD_MS * 1000000 / passed;
-	ahead = used * CHUNKS_A_USED < CHUNKS_AHEAD ? used * CHUNKS_A_USED : CHUNKS_AHEAD;
-	ahead = (ahead > CHUNKS_AT_FIRST ? ahead : CHUNKS_AT_FIRST) + (soon < CHUNKS_AHEAD_MAX ? soon : CHUNKS_AHEAD_MAX);
+	ahead = CHUNKS_AHEAD + (soon < CHUNKS_AHEAD_MAX ? soon : CHUNKS_AHEAD_MAX);
 	if (passed > RATE_NS) {
 		segment->looked_ns = now;
 		segment->sealed_then = sealed;
