@@ -1,5 +1,9 @@
 // A recursion that never ends, of main or of another thread, by one function or two; or one that comes back before the program aborts.
-use std::hint::black_box;
+
+/// As std::hint::black_box, which rustc 1.63 doesn't have yet.
+fn black_box<T: Copy>(value: T) -> T {
+    unsafe { std::ptr::read_volatile(&value) }
+}
 
 #[inline(never)]
 fn look(depth: u64) -> u64 {
