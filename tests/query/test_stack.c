@@ -101,6 +101,27 @@ static void test_nothing_is_open(void **state)
 	ada_stack_close(&stack);
 }
 
+/* Whoever opens the session again has what was learnt of it; not where the thread is another one. */
+static void expect_adopted(struct ada_session *session)
+{
+	const struct ada_thread *before = &session->threads.items[0];
+	struct ada_error error = { "" };
+	struct ada_session *again;
+	uint64_t learnt = 0;
+
+	for (int other = 1; other >= 0; other--) {
+		assert_int_equal(ada_session_open(&again, session->path, &error), 0);
+		again->threads.items[0].tid += (uint32_t)other;
+		ada_session_adopt(again, session);
+		for (uint64_t i = 0; i < before->count / ADA_FLOOR_EVENTS; i++) {
+			assert_int_equal(again->threads.items[0].floors[i], other ? 0 : before->floors[i]);
+			learnt += before->floors[i] != 0;
+		}
+		ada_session_close(again);
+	}
+	assert_true(learnt > 0);
+}
+
 /* Deeper than one release of pages is long: the outermost call lies a million events back. */
 static void test_far_back(void **state)
 {
@@ -122,6 +143,7 @@ static void test_far_back(void **state)
 	assert_int_equal(stack.frames.count, 1);
 	assert_int_equal(stack.frames.items[0].position, 0);
 	ada_stack_close(&stack);
+	expect_adopted(fixture->session);
 	assert_int_equal(ada_stack_at(&stack, &fixture->session->threads.items[0], 800000), 0);
 	assert_int_equal(stack.frames.count, 2);
 	ada_stack_close(&stack);

@@ -39,7 +39,7 @@ static int open_anew(struct ada_watch *watch, struct ada_session **session, stru
 	if (!result)
 		result = ada_clock_view_set(*session, watch->options->clock, error);
 	if (!result && watch->session)
-		ada_session_adopt_names(*session, watch->session);
+		ada_session_adopt(*session, watch->session);
 	return result;
 }
 

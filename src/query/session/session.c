@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -216,9 +217,43 @@ int ada_session_open(struct ada_session **opened, const char *path, struct ada_e
 	return 0;
 }
 
-/* Both have most of their modules in the same order. */
-void ada_session_adopt_names(struct ada_session *session, struct ada_session *from)
+static bool is_same_event(const struct ada_thread *one, const struct ada_thread *other, uint64_t position)
 {
+	const struct ada_event *event = atf_thread_get(one->events, position), again = *event;
+
+	event = atf_thread_get(other->events, position);
+	return !memcmp(event, &again, sizeof again);
+}
+
+/* Whether what one has is the other's beginning. Segments that have gone since move what follows. */
+static bool is_beginning(const struct ada_thread *before, const struct ada_thread *thread)
+{
+	return before->number == thread->number && before->tid == thread->tid && before->floors && before->count <= thread->count &&
+	       !strcmp(before->process->directory, thread->process->directory) && is_same_event(before, thread, 0) &&
+	       is_same_event(before, thread, before->count - 1);
+}
+
+static void adopt_floors(struct ada_thread *thread, const struct ada_thread *before)
+{
+	for (uint64_t i = 0; i < before->count / ADA_FLOOR_EVENTS; i++) {
+		uint32_t word = atomic_load_explicit(&before->floors[i], memory_order_relaxed);
+
+		if (word)
+			atomic_store_explicit(&thread->floors[i], word, memory_order_relaxed);
+	}
+}
+
+/* Both have most of their modules and threads in the same order. */
+void ada_session_adopt(struct ada_session *session, struct ada_session *from)
+{
+	size_t known = from->threads.count;
+
+	for (size_t i = 0; i < session->threads.count; i++)
+		for (size_t j = 0; session->threads.items[i].floors && j < known; j++)
+			if (is_beginning(&from->threads.items[(i + j) % known], &session->threads.items[i])) {
+				adopt_floors(&session->threads.items[i], &from->threads.items[(i + j) % known]);
+				break;
+			}
 	for (size_t i = 0; i < session->modules.count; i++)
 		for (size_t j = 0; j < from->modules.count; j++)
 			ada_module_adopt(session->modules.items[i], from->modules.items[(i + j) % from->modules.count]);

@@ -74,8 +74,9 @@ struct ada_session {
 /* `path`: a session or pid directory; NULL: ada_traces/latest. */
 int ada_session_open(struct ada_session **session, const char *path, struct ada_error *error);
 void ada_session_close(struct ada_session *session);
-/* Of a session that was opened again: takes over the tables of names that the older one has read, which reads them anew if it is asked. */
-void ada_session_adopt_names(struct ada_session *session, struct ada_session *from);
+/* Of a session that was opened again: takes over what the older one has read: the tables of names, which that one reads anew if it is asked, and
+ * how deep blocks of events lie. */
+void ada_session_adopt(struct ada_session *session, struct ada_session *from);
 
 /* Remembers a line for the user about something that could not be read; dropped if there is no memory for it. */
 void ada_session_problem(struct ada_session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
