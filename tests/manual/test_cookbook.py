@@ -64,7 +64,11 @@ def test_a_server_for_days(scene):
     assert calls["handle"] == 1 and completeness["complete"]
     assert list((scene.place / "ada_traces" / "latest").glob("pid_*/thread_*/index*.atp"))       # it is packed, as the recipe says
 
-    assert "1 window of 1 mark" in scene.run(told, said=SLOW)
+    for _ in range(5):
+        said = scene.run(told, said=SLOW)
+        if " LOST " not in said:        # the call's end may be among them, and what was lost is not judged
+            break
+    assert "1 window of 1 mark" in said, said
     assert (scene.place / "slow.log").read_text().startswith("A call of handle took ")
 
 
