@@ -130,8 +130,8 @@ static void begin_rest(struct ada_sched *sched)
 
 	for (int i = 0; i < sched->cpus; i++)
 		ada_sched_ring_record(&sched->rings[i], false);
+	now_ns = ada_clock_boottime_ns(); /* before they are written, which takes its time: nothing is known of that time either */
 	turn(sched, UINT64_MAX);
-	now_ns = ada_clock_boottime_ns();
 	for (int i = 0; i < sched->cpus; i++)
 		put(sched, &(AtfSchedEvent){ .timestamp_ns = now_ns, .count = 1, .kind = ATF_SCHED_PAUSED, .cpu = sched->rings[i].cpu });
 	write_batch(sched);
