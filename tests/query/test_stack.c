@@ -4,6 +4,22 @@
 #include "query/calls/stack.h"
 #include "synth_random.h"
 
+/* Of a thread with few events nothing is left to read. */
+static void expect_all_at_the_end(const struct ada_thread *thread)
+{
+	struct ada_stack stack, end;
+	uint32_t depth;
+
+	assert_int_equal(ada_stack_at(&stack, thread, thread->count), 0);
+	assert_int_equal(ada_stack_at_end(&end, thread, &depth), 0);
+	assert_int_equal(depth, 0);
+	assert_int_equal(end.frames.count, stack.frames.count);
+	for (size_t i = 0; i < stack.frames.count; i++)
+		assert_int_equal(end.frames.items[i].position, stack.frames.items[i].position);
+	ada_stack_close(&stack);
+	ada_stack_close(&end);
+}
+
 /* At each position, before its event. */
 static void check_thread(const struct ada_thread *thread, uint64_t step)
 {
@@ -32,6 +48,7 @@ static void check_thread(const struct ada_thread *thread, uint64_t step)
 		if (event)
 			assert_int_equal(ada_calls_feed(&calls, event, position), 0);
 	}
+	expect_all_at_the_end(thread);
 	ada_calls_end(&calls, 0);
 	ada_calls_close(&calls);
 }
@@ -129,6 +146,7 @@ static void test_far_back(void **state)
 	struct fixture *fixture = *state;
 	struct synth_thread *thread;
 	struct ada_stack stack;
+	uint32_t depth;
 
 	synth_process(fixture->synth, 1);
 	synth_module(fixture->synth, "/bin/prog", names, 2);
@@ -144,6 +162,11 @@ static void test_far_back(void **state)
 	assert_int_equal(stack.frames.items[0].position, 0);
 	ada_stack_close(&stack);
 	expect_adopted(fixture->session);
+	/* The last events say that no leaf is open, and of main nothing. */
+	assert_int_equal(ada_stack_at_end(&stack, &fixture->session->threads.items[0], &depth), 0);
+	assert_int_equal(depth, 1);
+	assert_int_equal(stack.frames.count, 0);
+	ada_stack_close(&stack);
 	assert_int_equal(ada_stack_at(&stack, &fixture->session->threads.items[0], 800000), 0);
 	assert_int_equal(stack.frames.count, 2);
 	ada_stack_close(&stack);

@@ -7,6 +7,7 @@
 #include "query/session/windows.h"
 
 #define BLOCK_EVENTS ADA_FLOOR_EVENTS  /* 2 MiB: mapped at a time */
+#define END_EVENTS BLOCK_EVENTS	       /* of a thread's end, which say of most calls whether they are open there */
 #define NEAR_EVENTS (4 * BLOCK_EVENTS) /* what lies further back has blocks read by all CPUs, and passed over */
 
 static bool is_known(const struct ada_event *event)
@@ -142,7 +143,7 @@ static int look_forwards(struct ada_lookback *back)
 	int result;
 
 	if (back->floor) {
-		back->complete = back->gave_up = true;
+		back->complete = back->gave_up = back->doubtful = true;
 		return 0;
 	}
 	while (from > back->begin) {
@@ -290,6 +291,19 @@ int ada_stack_packed(struct ada_stack *stack, const struct ada_thread *thread, u
 	return result;
 }
 
+/* All that it finds. */
+static int read_all(struct ada_lookback *back, struct ada_stack *stack)
+{
+	int result = look_back(back, SIZE_MAX);
+
+	*stack = (struct ada_stack){ .after_loss = back->after_loss };
+	for (size_t i = back->frames.count; i-- > 0 && !result;)
+		result = ada_array_push(&stack->frames, back->frames.items[i]);
+	if (result)
+		ada_stack_close(stack);
+	return result;
+}
+
 int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position)
 {
 	struct ada_lookback back;
@@ -298,13 +312,29 @@ int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint6
 	if (result != -EINVAL)
 		return result;
 	ada_lookback_open(&back, thread, position);
-	result = look_back(&back, SIZE_MAX);
-	*stack = (struct ada_stack){ .after_loss = back.after_loss };
-	for (size_t i = back.frames.count; i-- > 0 && !result;)
-		result = ada_array_push(&stack->frames, back.frames.items[i]);
-	if (result)
-		ada_stack_close(stack);
+	result = read_all(&back, stack);
 	ada_lookback_close(&back);
+	return result;
+}
+
+int ada_stack_at_end(struct ada_stack *stack, const struct ada_thread *thread, uint32_t *depth)
+{
+	int result = ada_stack_packed(stack, thread, thread->count);
+	bool again = result == -EINVAL;
+
+	*depth = 0;
+	/* The first event that is read may be an end, of which the event before it is the call: then that is read, too. */
+	for (uint64_t events = END_EVENTS; again; events++) {
+		struct ada_lookback back;
+
+		ada_stack_close(stack);
+		ada_lookback_open(&back, thread, thread->count);
+		back.floor = thread->count > events ? thread->count - events : 0;
+		result = read_all(&back, stack);
+		*depth = !back.gave_up ? 0 : back.doubtful ? UINT32_MAX : back.limit;
+		again = !result && back.doubtful && events == END_EVENTS;
+		ada_lookback_close(&back);
+	}
 	return result;
 }
 

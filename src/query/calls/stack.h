@@ -25,6 +25,8 @@ struct ada_stack {
 /* The calls that are open right before the event at `position` (the thread's count: at its end). A CALL at that position is not among
  * them, nor are calls that it shows to have left. 0 or -ENOMEM. The caller frees the frames with ada_stack_close. */
 int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position);
+/* The same at the thread's end, of calls of *depth and deeper alone: those that are found without reading far back. *depth 0: all are. */
+int ada_stack_at_end(struct ada_stack *stack, const struct ada_thread *thread, uint32_t *depth);
 /* The same where the event's block says which calls are open at its beginning, which costs no more than to read that block. -EINVAL: it
  * doesn't. */
 int ada_stack_packed(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position);
@@ -50,6 +52,7 @@ struct ada_lookback {
 	uint64_t begin;	      /* nor before this one: what comes before has gone (atf_thread_begin) */
 	bool waits, complete, after_loss;
 	bool gave_up;			    /* at the floor: there may be more calls than `frames` */
+	bool doubtful;			    /* then: and those of `frames` may not be open, for an end may have ended none of them */
 	ADA_ARRAY(struct ada_frame) frames; /* innermost first */
 };
 

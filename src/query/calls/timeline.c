@@ -11,8 +11,10 @@
 struct track {	       /* a thread that has events */
 	size_t number; /* in the selection */
 	struct ada_calls calls;
-	struct ada_stack open; /* at the thread's end */
-	size_t told_open;      /* of them, those that lie before what was read */
+	bool asked;
+	struct ada_stack open; /* once it was asked: the calls that are open at the thread's end, of open_depth and deeper */
+	uint32_t open_depth;
+	size_t told_open; /* of them, those that lie before what was read */
 };
 
 struct ada_timeline {
@@ -40,17 +42,31 @@ static void take_duration(void *context, const struct ada_call *call)
 	timeline->moment->duration_ns = ada_call_duration(call);
 }
 
-/* Of a thread that lost events nobody knows which of its calls are still the same. */
-static int find_open(struct track *track, const struct ada_thread *thread)
+/* Reads as far back from the thread's end as a call of that depth asks. Of a thread that lost events nobody knows which of its calls are still
+ * the same. */
+static int find_open(struct track *track, const struct ada_thread *thread, uint32_t depth)
 {
-	return thread->lost > thread->overwritten ? 0 : ada_stack_at(&track->open, thread, thread->count);
+	int result = 0;
+
+	if (!track->asked && thread->lost <= thread->overwritten)
+		result = ada_stack_at_end(&track->open, thread, &track->open_depth);
+	track->asked = true;
+	if (result || depth >= track->open_depth)
+		return result;
+	ada_stack_close(&track->open);
+	track->open_depth = 0;
+	track->told_open = 0;
+	return ada_stack_at(&track->open, thread, thread->count);
 }
 
+/* Without memory it isn't told that it is open. */
 static void take_open(struct track *track, struct ada_moment *moment)
 {
 	const struct ada_frame *frame;
 	uint64_t end_ns;
 
+	if (find_open(track, moment->thread, moment->event->call_depth))
+		return;
 	while (track->told_open < track->open.frames.count && track->open.frames.items[track->told_open].position < moment->position)
 		track->told_open++;
 	frame = &track->open.frames.items[track->told_open];
@@ -84,8 +100,6 @@ int ada_timeline_open(struct ada_timeline **opened, const struct ada_selection *
 		track->number = i;
 		ada_calls_open(&track->calls, &(struct ada_calls_receiver){ .context = timeline, .ended = take_duration });
 		timeline->sources[timeline->track_count++] = selection->threads.items[i]->events;
-		if (durations && find_open(track, selection->threads.items[i]))
-			goto no_memory;
 	}
 	if (atf_merge_open(&timeline->merge, timeline->sources, timeline->track_count, selection->from_ns, selection->to_ns))
 		goto no_memory;
