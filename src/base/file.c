@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -184,4 +185,14 @@ int ada_path(char *path, const char *format, ...)
 	length = vsnprintf(path, PATH_MAX, format, arguments);
 	va_end(arguments);
 	return length < 0 || length >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+bool ada_file_is_held(const char *path, int flags)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+	bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return held;
 }

@@ -20,6 +20,8 @@ int ada_file_replace(const char *path, const void *bytes, size_t length, struct 
 /* The same, without a message. Not durable: no fsync. Nobody waits for the disk, and after a power failure the file may be empty or
  * in part what it was to be: for whoever reads such files with a checksum. */
 int ada_file_replace_at(int directory, const char *name, const void *bytes, size_t length, bool durable);
+/* Whether somebody holds flock(LOCK_EX) on it; `flags`: more of open's. */
+bool ada_file_is_held(const char *path, int flags);
 /* snprintf into a buffer of PATH_MAX; -ENAMETOOLONG where it does not fit. */
 int ada_path(char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #endif

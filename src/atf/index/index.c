@@ -1,13 +1,12 @@
 /* Reader of an index file: a mapping, or a small file's bytes, and the layout that layout.c found in it. */
 #include "atf/index/index.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 #include "atf/ground/stream.h"
+#include "base/file.h"
 
 #define HOLE_MAX (256u << 10)									   /* events: 8 MiB */
 #define FLIGHT_EVENTS ((ATF_STREAM_SLOTS + 1) * ATF_STREAM_BLOCK_BYTES / sizeof(struct ada_event)) /* behind the first on its way */
@@ -170,16 +169,6 @@ void atf_index_close(struct atf_index *index)
 	free(index);
 }
 
-static bool has_writer(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	bool has = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
-
-	if (fd >= 0)
-		close(fd);
-	return has;
-}
-
 /* The first event of those that may be on their way whose place was never written; the count where there is none. Each page is written from
  * its beginning on: its last place tells. */
 static uint64_t hole_of(const struct atf_index *index)
@@ -205,7 +194,7 @@ void atf_index_end_at_hole(struct atf_index *index, const char *path)
 	if (index->packed || index->layout.completeness != ATF_NO_FOOTER || index->layout.size < ATF_STREAM_BLOCK_BYTES)
 		return;
 	hole = hole_of(index);
-	if (hole < index->layout.count && has_writer(path))
+	if (hole < index->layout.count && ada_file_is_held(path, O_NOFOLLOW))
 		index->layout.count = hole;
 	atf_unneed(&index->mapping, index->mapping.bytes, index->mapping.bytes + index->mapping.size);
 }

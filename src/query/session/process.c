@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -379,17 +378,6 @@ static int add_threads(struct ada_process *process, const struct numbers *found,
 
 /* --- processes -------------------------------------------------------------------------------------------------------- */
 
-/* Its recorder holds the session's directory as long as it lives (atf/session/anchor.h). */
-static bool is_held(const char *directory)
-{
-	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
-
-	if (fd >= 0)
-		close(fd);
-	return held;
-}
-
 /* The manifest's text, which the caller frees; NULL: there is none yet, or, and this is a problem, it can't be read. */
 static char *read_manifest(struct ada_process *process, const char *path)
 {
@@ -399,7 +387,8 @@ static char *read_manifest(struct ada_process *process, const char *path)
 
 	if (access(path, F_OK)) {
 		/* A process that has just begun has a directory first, then a manifest. */
-		if (!is_held(process->session->path))
+		/* Its recorder holds the session's directory as long as it lives (atf/session/anchor.h). */
+		if (!ada_file_is_held(process->session->path, O_DIRECTORY))
 			ada_session_problem(process->session, "%s: manifest.json is missing", process->directory);
 	} else if (ada_file_read_regular(path, &text, &length, &error))
 		ada_session_problem(process->session, "%s", error.text);
