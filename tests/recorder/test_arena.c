@@ -479,7 +479,8 @@ static void check_note(const struct ada_lane *lane, uint64_t expected)
 	free(events);
 }
 
-static bool held; /* what is flushed is on its way until what comes next has been looked at */
+static bool held;	      /* what is flushed is on its way until what comes next has been looked at */
+#define HELD_MOST (8ul << 20) /* bytes on their way: with twice that the lane waits, for what is held */
 
 static int work(struct atf_packer *packer, const struct ada_packed_job *job, bool pressed)
 {
@@ -509,6 +510,7 @@ static void write_lane(uint64_t segment_events, uint64_t events, bool heap_allow
 	while (done < events) {
 		struct ada_lane_detail none = { .chunk = ADA_NONE };
 		size_t count;
+		bool hold;
 
 		random = random * 1664525 + 1013904223;
 		count = random >> 8 & 1 ? 1022 : (random >> 9) % 2999 + 1;
@@ -521,7 +523,8 @@ static void write_lane(uint64_t segment_events, uint64_t events, bool heap_allow
 		ada_lane_note(&lane, &options);
 		if (!heap_allowed && (held || (random >> 24) % 32 == 0))
 			check_note(&lane, done);
-		__atomic_store_n(&held, (random >> 20) % 16 == 0 && done < events, __ATOMIC_RELEASE);
+		hold = (random >> 20) % 16 == 0 && done < events && (!options.packers || ada_packers_queued(options.packers) < HELD_MOST);
+		__atomic_store_n(&held, hold, __ATOMIC_RELEASE);
 		if (held)
 			assert_int_equal(ada_lane_flush(&lane, directory, &error), 0);
 		ada_sink_poll(sink);
