@@ -292,6 +292,7 @@ static void providers_and_clock(void **state)
 					   .stack_bytes = 128,
 					   .no_small = 1 };
 	struct ada_clock *clock, *again;
+	uint64_t counter;
 
 	open_arena(UINT64_MAX);
 	assert_int_equal(ada_arena_clock(&map, &again), -EINVAL); /* not noted yet */
@@ -307,8 +308,6 @@ static void providers_and_clock(void **state)
 
 	assert_int_equal(ada_clock_open(&clock), 0);
 	for (int i = 0; i < 5; i++) {
-		uint64_t counter;
-
 		ada_arena_note_clock(arena, clock);
 		assert_int_equal(ada_arena_clock(&map, &again), 0);
 		counter = ada_clock_counter();
@@ -333,12 +332,10 @@ static void a_damaged_header_is_refused(void **state)
 {
 	uint8_t *bytes;
 	uint32_t *counts[3];
-	size_t ends;
 
 	open_arena(UINT64_MAX);
 	bytes = (uint8_t *)map.header;
-	ends = offsetof(struct ada_arena, start_ns);
-	for (size_t i = 0; i < ends; i++) {
+	for (size_t i = 0; i < offsetof(struct ada_arena, start_ns); i++) {
 		bytes[i] ^= 0x10;
 		attach_fails(EINVAL);
 		bytes[i] ^= 0x10;
