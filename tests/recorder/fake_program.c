@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include "agent.h"
 
+#define PATIENCE_MS 60000 /* a full machine, and one that sanitizes */
+
 static struct fake fake;
 
 static void nap(void)
@@ -141,7 +143,7 @@ static void scenario_dead_thread(char **arguments)
 	pthread_join(other, NULL);
 	chunk = fake_entry(&fake, 0)->chunk;
 	fake_check(!fake_is_free(&fake, chunk), "the chunk is taken");
-	for (int i = 0; i < 5000 && !fake_is_free(&fake, chunk); i++)
+	for (int i = 0; i < PATIENCE_MS && !fake_is_free(&fake, chunk); i++)
 		nap();
 	fake_check(fake_is_free(&fake, chunk), "the dead thread's chunk did not come back");
 }
@@ -152,7 +154,7 @@ static void scenario_quiet(char **arguments)
 	struct fake_thread thread = main_thread();
 
 	fake_events(&thread, 10);
-	for (int i = 0; i < 10000 && access(arguments[0], F_OK); i++)
+	for (int i = 0; i < PATIENCE_MS && access(arguments[0], F_OK); i++)
 		nap();
 	fake_events(&thread, 10);
 }
@@ -234,7 +236,7 @@ static void scenario_escape(char **arguments)
 
 	fake_events(&thread, 12);
 	munmap(fake.shm, fake.shm->total_bytes);
-	for (int i = 0; i < 10000 && access(arguments[0], F_OK); i++)
+	for (int i = 0; i < PATIENCE_MS && access(arguments[0], F_OK); i++)
 		nap();
 }
 
@@ -389,10 +391,10 @@ static void scenario_unread(char **arguments)
 	fake_module(&fake, 0, ADA_MODULE_MAIN, "/proc/self/exe");
 	fake_check(send(fake.socket, &again, sizeof again, 0) == sizeof again, "send");
 	answered = (struct pollfd){ .fd = fake.socket, .events = POLLIN };
-	fake_check(poll(&answered, 1, 10000) == 1, "an answer");
+	fake_check(poll(&answered, 1, PATIENCE_MS) == 1, "an answer");
 	puts("ready");
 	fflush(stdout);
-	for (int i = 0; i < 10000 && access(arguments[0], F_OK); i++)
+	for (int i = 0; i < PATIENCE_MS && access(arguments[0], F_OK); i++)
 		nap();
 	fake_done(&fake);
 	puts("closed");

@@ -49,7 +49,7 @@ static void *read_all(void *argument)
 		reader->kept[reader->decisions++ % KEPT] = a;
 		if (a.version == b.version && b.version == reader->last)
 			sched_yield(); /* nothing new: whoever makes it is to have the CPU, where there are few */
-		reader->last = b.version;
+		__atomic_store_n(&reader->last, b.version, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -72,7 +72,15 @@ static void expect(uint32_t version, const struct live *live, size_t count)
 	}
 }
 
-static void swap_all(struct ada_policy *policy)
+/* On a full machine some would else get no CPU until all is over. */
+static void await_all(const struct reader *readers, uint32_t version)
+{
+	for (int i = 0; i < READERS; i++)
+		while (__atomic_load_n(&readers[i].last, __ATOMIC_RELAXED) != version)
+			sched_yield();
+}
+
+static void swap_all(struct ada_policy *policy, const struct reader *readers)
 {
 	struct live live[LIVE];
 	struct ada_error error = { "" };
@@ -81,6 +89,8 @@ static void swap_all(struct ada_policy *policy)
 	unsigned random = 1;
 
 	for (int i = 0; i < SWAPS; i++) {
+		if (i % (SWAPS / 4) == 0)
+			await_all(readers, version);
 		random = random * 1103515245 + 12345;
 		if (count == LIVE || (count && (random >> 16) % 2)) {
 			size_t gone = (random >> 20) % count;
@@ -117,7 +127,7 @@ static void decisions_belong_to_one_version(void **state)
 					      .beta = base + policy_function(plan, "ada_test_beta") };
 		assert_int_equal(pthread_create(&readers[i].thread, NULL, read_all, &readers[i]), 0);
 	}
-	swap_all(policy);
+	swap_all(policy, readers);
 	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
 	for (int i = 0; i < READERS; i++) {
 		pthread_join(readers[i].thread, NULL);

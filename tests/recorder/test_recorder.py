@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 from harness import LOST, NO_OWN_MEMORY, Session, run, skip_unless_possible
 
+PATIENCE_S = 50         # less than fake_program.c has
 CHUNK = 1022            # events of a chunk: abi/wire.h
 Event = collections.namedtuple("Event", "time function thread kind depth detail")
 DOCS = pathlib.Path(__file__).resolve().parent.parent.parent / "docs"
@@ -196,12 +197,12 @@ def test_quiet_threads_reach_the_disk(parts, tmp_path):
     driver, agent, program = parts
     go = tmp_path / "go"
     process = subprocess.Popen([driver, agent, tmp_path / "out", "--", program, "quiet", go], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while not (sizes := [p.stat().st_size for p in tmp_path.glob("out/session_*/pid_*/thread_0/index.atf")]) or sizes[0] < 64 + 320:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     go.touch()
-    assert process.wait(10) == 0
+    assert process.wait(PATIENCE_S) == 0
     session = Session(tmp_path / "out")
     manifest, = check_session(session)
     assert len(numbers(session, manifest)[0]) == 20
@@ -211,7 +212,7 @@ def test_a_program_that_the_agent_is_gone_from(parts, tmp_path):
     driver, agent, program = parts
     go = tmp_path / "go"
     process = subprocess.Popen([driver, agent, tmp_path / "out", "--", program, "escape", go], stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while not any(json.loads(p.read_text())["finalized"] for p in tmp_path.glob("out/session_*/pid_*/manifest.json")):
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -304,7 +305,7 @@ def test_an_agent_that_leaves_an_answer_unread_is_heard_to_its_end(parts, tmp_pa
     go.touch()
     assert process.stdout.readline() == b"closed\n"
     process.send_signal(signal.SIGCONT)
-    assert process.wait(10) == 0
+    assert process.wait(PATIENCE_S) == 0
     session = Session(tmp_path / "out")
     manifest, = check_session(session)
     assert manifest["recording"]["state"] == "complete", manifest["recording"]
@@ -346,7 +347,7 @@ def test_second_interrupt_ends_the_recording_not_the_program(parts, tmp_path):
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(0.2)
     process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 128 + signal.SIGINT
+    assert process.wait(PATIENCE_S) == 128 + signal.SIGINT
     session = Session(tmp_path / "out")
     manifest, = check_session(session)
     assert len(numbers(session, manifest)[0]) == 25
@@ -360,7 +361,7 @@ def test_sigterm_is_the_programs(parts, tmp_path):
                                stderr=subprocess.PIPE)
     assert process.stdout.readline() == b"ready\n"
     process.terminate()
-    assert process.wait(10) == 17
+    assert process.wait(PATIENCE_S) == 17
     check_session(Session(tmp_path / "out"))
 
 
@@ -368,7 +369,7 @@ def test_taken_names_and_latest(parts, tmp_path):
     driver, agent, program = parts
     both = [subprocess.Popen([driver, agent, tmp_path / "a" / "b", "--", program, "fill", "1"], stderr=subprocess.DEVNULL)
             for _ in range(4)]
-    assert [p.wait(10) for p in both] == [0] * 4
+    assert [p.wait(PATIENCE_S) for p in both] == [0] * 4
     sessions = [p.name for p in (tmp_path / "a" / "b").glob("session_*")]
     assert len(sessions) == 4
     assert os.readlink(tmp_path / "a" / "b" / "latest") in sessions
@@ -404,7 +405,7 @@ def test_nothing_is_left_behind(parts, tmp_path):
     socket = pathlib.Path(environment["ADA_SOCKET"].partition("#")[0])
     assert socket.is_socket() and socket.parent.stat().st_mode & 0o777 == 0o700
     process.terminate()
-    process.wait(10)
+    process.wait(PATIENCE_S)
     assert not socket.parent.exists()
 
 
@@ -449,7 +450,7 @@ def test_where_shared_memory_lies(place, parts, tmp_path):
                       if word.startswith("ADA_SOCKET="))
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(PATIENCE_S)
         remains = of_process(process.pid)
         for home in remains:
             shutil.rmtree(home)
