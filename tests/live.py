@@ -9,7 +9,7 @@ import subprocess
 
 from harness import Session, of_rules
 
-LINE_S, END_S = 20, 120
+LINE_S, END_S = 60, 120
 
 
 class Live:

@@ -47,7 +47,7 @@ class Recording(Live):
         self.tell(letters)
 
     def control(self, command, *arguments, status=0, **options):
-        result = self.ada(*command.split(), self.session, *arguments, timeout=30, **options)
+        result = self.ada(*command.split(), self.session, *arguments, timeout=60, **options)
         assert result.status == status, result.stdout.decode() + result.stderr.decode()
         return result.stderr.decode() if status else result.stdout.decode()
 
@@ -57,9 +57,9 @@ class Recording(Live):
     def end(self):
         """Ends the program's input; ada's exit status."""
         self.process.stdin.close()
-        return self.process.wait(20)
+        return self.process.wait(60)
 
-    def wait_for(self, holds, what, seconds=10):
+    def wait_for(self, holds, what, seconds=60):
         """Asks for the status until it is so."""
         end = time.monotonic() + seconds
         while not holds(status := self.status()):

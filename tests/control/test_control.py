@@ -61,7 +61,7 @@ def test_stop_ends_the_recording_and_not_the_program(live, ada):
     session.control("stop")
     document = json.loads((session.session / "session.json").read_text())
     assert document["finalized"] is True and document["control"] is None     # when `ada stop` comes back
-    assert session.process.wait(20) == 0
+    assert session.process.wait(60) == 0
     session.call("aaa")                                                       # the program is still there
     check_recording(ada, session.output, states=("stopped",))
 

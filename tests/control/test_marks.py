@@ -1,5 +1,6 @@
 """Marks of the recorder's own, by hand and by what it samples, and the agent's held against the replay of the same rule."""
 import json
+import pathlib
 import signal
 import subprocess
 import time
@@ -52,18 +53,28 @@ def test_a_mark_waits_for_its_post_roll_and_ctrl_c_ends_that(live):
         assert waiting.poll() is None
     assert waiting.poll() is None
     waiting.send_signal(signal.SIGINT)
-    told = waiting.communicate(timeout=20)[0].decode()
+    told = waiting.communicate(timeout=60)[0].decode()
     assert (told, waiting.returncode) == (f"window 0, not complete yet: `ada narrate {session.session} --window=0` says what is known\n", 130)
     assert session.end() == 3
     assert [mark["label"] for mark in marks(session)[0]] == ["long"]
 
 
+def waited_ns(pid):
+    """How long the process, of one thread, was ready to run and had no CPU."""
+    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[1])
+
+
 def test_a_mark_says_what_its_window_waits_for(live):
     """The events behind it don't come soon, and there is no second without any."""
     session = live("--post-roll-events=100000000")
-    told = session.control("mark").splitlines()[1]
-    assert told == ("window 0, not complete yet: until 100000000 events have come behind the mark, or none for a second;"
-                    f" `ada narrate {session.session} --window=0` says what is known")
+    pid = int(next(session.session.glob("pid_*")).name[4:])
+    for number in range(5):
+        before = waited_ns(pid)
+        told = session.control("mark").splitlines()[1]
+        if "not complete" in told or waited_ns(pid) - before < 500_000_000:
+            break           # else the machine may have kept it from calling for a second
+    assert told == (f"window {number}, not complete yet: until 100000000 events have come behind the mark, or none for a second;"
+                    f" `ada narrate {session.session} --window={number}` says what is known")
 
 
 def test_mark_by_signal(live):

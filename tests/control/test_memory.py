@@ -159,7 +159,7 @@ def test_commands_are_answered(live, ada, parts, gate):
     assert gate.exists()
     session.tell(f"{MANY}\n")                   # to itself
     gate.unlink()
-    assert session.process.wait(20) == 0
+    assert session.process.wait(60) == 0
     recording = check_recording(ada, session.output, states=("stopped",))
     assert recording.lost() == 0
     assert [row["calls"] for row in ada.rows("report", recording.path) if row["function"] == "quiet"] == [1]
@@ -176,7 +176,7 @@ def test_a_process_ends(live, ada, parts, gate):
     session.wait_for(lambda s: s["providers"][1]["events"] > before + MANY, "the child's events come")
     assert gate.exists()
     gate.unlink()
-    assert session.process.wait(20) == 7
+    assert session.process.wait(60) == 7
     recording = check_recording(ada, session.output)
     assert recording.lost() == 0
     ended, child = sorted(recording.manifests().values(), key=lambda m: m["provider"])

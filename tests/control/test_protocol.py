@@ -72,7 +72,7 @@ def test_a_recorder_says_what_the_page_shows(live):
         if '"stop"' not in asked:
             assert form(answer) == form(said), asked
         assert {key: answer.get(key) for key in EXACT if key in said} == {key: said[key] for key in EXACT if key in said}, asked
-    assert session.process.wait(20) == 0
+    assert session.process.wait(60) == 0
 
 
 @pytest.mark.traces

@@ -26,11 +26,18 @@ static void count(int number)
 
 int main(void)
 {
+	sigset_t term, none;
+
 	signal(SIGTERM, count);
+	sigemptyset(&none);
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL); /* one that came between a look and a pause would leave it waiting */
 	puts("ready");
 	fflush(stdout);
 	while (!terms)
-		pause();
+		sigsuspend(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	sleep(1); /* one that comes twice interrupts it */
 	fprintf(stderr, "got %d\n", (int)terms);
 	return terms == 1 ? 7 : 8;

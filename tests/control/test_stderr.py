@@ -32,7 +32,7 @@ def test_a_pipe_that_is_full(live, ada):
     said = []
     reader = threading.Thread(target=lambda: said.append(session.process.stderr.read()))
     reader.start()
-    assert session.process.wait(20) == 0
+    assert session.process.wait(60) == 0
     session.process.stdin.close()               # the program has it, too
     reader.join(20)
     lines = said[0][put:].decode().splitlines()

@@ -14,6 +14,7 @@ def stopped_while_it_writes(ada, session, output, form):
     while process.poll() is None and not list(output.parent.glob("out.ada-*/out")):
         time.sleep(0.0001)
     process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)       # it has stopped, or is done
     beside = list(output.parent.glob("out.ada-*"))
     return process, beside[0] if beside else None
 

@@ -11,6 +11,7 @@ from recording import NONE, Process, check_process, durations
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROLL = 20
+HELD_NS = 20_000_000         # a third of what two threads at full rate fill the buffer in
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +30,12 @@ def record(ada, kinds, output, mode, rule, *options, fillers=2, status=0):
     process, = [Process(p) for p in Session(output).processes()]
     check_process(process)
     return process
+
+
+def reach_ns(process, function, kind, number):
+    """From ROLL events before the event to as many behind it, by the index."""
+    thread, seq, _ = process.find(function, kind)[number]
+    return thread.events[min(seq + ROLL, len(thread.events) - 1)][0] - thread.events[max(seq - ROLL, 0)][0]
 
 
 def check_one_mark(process, kind_text, function, kind, number):
@@ -91,7 +98,10 @@ def test_marks_at_the_known_event(ada, kinds, tmp_path, rule, mode, function, ki
         rule += "@limit=1/min"
     if "slow" in mode:
         fillers = 0         # what they do in the 60 ms before the mark is more than any buffer holds
-    process = record(ada, kinds, tmp_path, mode, rule, fillers=fillers)
+    for again in range(5):
+        process = record(ada, kinds, tmp_path / str(again), mode, rule, fillers=fillers)
+        if not fillers or reach_ns(process, function, kind, number) < HELD_NS:
+            break           # else the machine stopped the thread within its rolls, and the others filled more than any buffer holds
     if "=function:slow>" in rule:
         expected = slow_marks(process, rule)
         assert [m["indexSeq"] for w in process.windows for m in w["marks"]] == expected and expected

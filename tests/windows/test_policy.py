@@ -23,7 +23,7 @@ def ended(live):
     return live.end()[0]
 
 
-def wait_for_marks(live, count=1, seconds=20):
+def wait_for_marks(live, count=1, seconds=60):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and (live.request("status").get("metrics", {}).get("marked_events_detected") or 0) < count:
         time.sleep(0.05)
