@@ -36,11 +36,8 @@ static void open_arena(uint64_t space_bytes)
 
 static int set_up(void **state)
 {
-	strcpy(directory, "/tmp/ada-arena-XXXXXX");
-	if (!mkdtemp(directory) || ada_shared_open(&shared, NULL))
-		return -1;
 	arena = NULL;
-	return 0;
+	return !mkdtemp(strcpy(directory, "/tmp/ada-arena-XXXXXX")) || ada_shared_open(&shared, NULL) ? -1 : 0;
 }
 
 static int tear_down(void **state)
