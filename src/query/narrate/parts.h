@@ -29,6 +29,7 @@ struct ada_first_marks {  /* marks of rules that had not marked in the window be
 void ada_narrate_session(struct ada_story *story);
 void ada_narrate_process(struct ada_story *story, const struct ada_process *process);
 void ada_narrate_windows(struct ada_story *story);
+void ada_narrate_window(struct ada_story *story, struct ada_cause_reader *reader, const struct ada_headline *headline);
 bool ada_narrate_place(const struct ada_story *story, uint64_t window, uint64_t mark, struct ada_mark_place *place);
 void ada_narrate_cite_window(struct ada_story *story, const struct ada_recorded_window *window);
 bool ada_narrate_holds_crash(const struct ada_story *story, uint64_t window);
