@@ -1,15 +1,12 @@
-/* Values as people write them, by their types. */
+/* Values as people write them, by their types: numbers, and what is made of others; text.c writes strings and addresses. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/address.h"
 #include "query/values/internal.h"
 
-#define STRING_MAX 256 /* bytes of a string that are shown */
 #define ENUMERATORS_JOINED 24
-#define NOT_CAPTURED "(not captured)"
 #define NOT_KNOWN "(not known)" /* the place isn't known: the compiler did as it liked */
 
 /* Nobody looks for a lack of memory before the end. */
@@ -30,178 +27,6 @@ static int put_end(struct text *text, char **result)
 	}
 	*result = text->bytes;
 	return 0;
-}
-
-/* --- characters ------------------------------------------------------------------------------------------------------------- */
-
-static void put_character(FILE *file, const char **at, const char *end, char quote)
-{
-	static const char plain[] = "\n\t\r\a\b\f\v\x1b", letters[] = "ntrabfve";
-	size_t length = ada_utf8_length(*at);
-	const char *special = **at ? strchr(plain, **at) : NULL;
-
-	if (special)
-		fprintf(file, "\\%c", letters[special - plain]);
-	else if (**at == quote || **at == '\\')
-		fprintf(file, "\\%c", **at);
-	else if (!**at)
-		fputs("\\0", file);
-	else if (!length || *at + length > end || (unsigned char)**at < 0x20 || **at == 0x7f)
-		fprintf(file, "\\x%02x", (unsigned char)**at);
-	else {
-		fwrite(*at, 1, length, file);
-		*at += length - 1;
-	}
-	++*at;
-}
-
-static void put_code_point(FILE *file, uint32_t code)
-{
-	char bytes[5] = "";
-	const char *at = bytes;
-
-	if (code < 0x80) {
-		bytes[0] = (char)code;
-	} else if (code < 0x800) {
-		bytes[0] = (char)(0xc0 | code >> 6);
-		bytes[1] = (char)(0x80 | (code & 0x3f));
-	} else if (code < 0x10000) {
-		bytes[0] = (char)(0xe0 | code >> 12);
-		bytes[1] = (char)(0x80 | (code >> 6 & 0x3f));
-		bytes[2] = (char)(0x80 | (code & 0x3f));
-	} else if (code < 0x110000) {
-		bytes[0] = (char)(0xf0 | code >> 18);
-		bytes[1] = (char)(0x80 | (code >> 12 & 0x3f));
-		bytes[2] = (char)(0x80 | (code >> 6 & 0x3f));
-		bytes[3] = (char)(0x80 | (code & 0x3f));
-	}
-	if (code >= 0x80 && (!bytes[0] || !ada_utf8_length(bytes))) {
-		fprintf(file, "'\\u{%" PRIx32 "}'", code);
-		return;
-	}
-	fputc('\'', file);
-	put_character(file, &at, bytes + 4, '\'');
-	fputc('\'', file);
-}
-
-/* --- strings ---------------------------------------------------------------------------------------------------------------- */
-
-/* The bytes become the argument's string. */
-static void put_string(FILE *file, struct ada_argument *argument, const char *bytes, size_t length, bool cut)
-{
-	char *copy = malloc(length + 1); /* the NUL is what ada_utf8_length stops at */
-	const char *at = copy;
-
-	if (!copy)
-		return;
-	memcpy(copy, bytes, length);
-	copy[length] = '\0';
-	fputc('"', file);
-	while (at < copy + length)
-		put_character(file, &at, copy + length, '"');
-	fputs(cut ? "\"..." : "\"", file);
-	free(argument->string);
-	argument->string = copy;
-	argument->cut = cut;
-	argument->kind = ADA_ARGUMENT_STRING;
-}
-
-static void put_address(FILE *file, struct ada_argument *argument, uint64_t address)
-{
-	argument->kind = ADA_ARGUMENT_POINTER;
-	argument->is_unsigned = true;
-	argument->number = (int64_t)address;
-	if (address)
-		fprintf(file, "0x%" PRIx64, address);
-	else
-		fputs("NULL", file);
-}
-
-static void put_not_captured(FILE *file, struct ada_argument *argument, uint64_t address)
-{
-	argument->captured = false;
-	if (address) {
-		put_address(file, argument, address);
-		fputc(' ', file);
-	}
-	fputs(NOT_CAPTURED, file);
-}
-
-static void put_c_string(FILE *file, struct ada_argument *argument, const struct ada_captured *captured, uint64_t address)
-{
-	uint64_t there;
-	const char *bytes = address ? (const char *)ada_captured_at(captured, address, &there) : NULL;
-	size_t length;
-
-	if (!address) {
-		put_address(file, argument, 0);
-	} else if (!bytes) {
-		put_not_captured(file, argument, address);
-	} else {
-		length = strnlen(bytes, there < STRING_MAX ? there : STRING_MAX);
-		argument->number = (int64_t)address;
-		put_string(file, argument, bytes, length, length == there || length == STRING_MAX);
-	}
-}
-
-/* The value stays the pointer. */
-static void put_socket_address(FILE *file, struct ada_argument *argument, const struct ada_captured *captured, uint64_t address)
-{
-	uint64_t there = 0;
-	const uint8_t *bytes = address ? ada_captured_at(captured, address, &there) : NULL;
-	char *text = bytes ? ada_address_text(bytes, there) : NULL;
-	const char *at = text, *end = text ? text + strlen(text) : NULL;
-
-	if (!text) {
-		put_address(file, argument, address);
-		return;
-	}
-	argument->kind = ADA_ARGUMENT_POINTER;
-	argument->is_unsigned = true;
-	argument->number = (int64_t)address;
-	while (at < end)
-		put_character(file, &at, end, '\0');
-	free(text);
-}
-
-static void put_slice(FILE *file, struct ada_argument *argument, const struct ada_captured *captured, const struct ada_debug_type *type,
-		      const uint8_t *value)
-{
-	uint64_t address, length, there = 0, shown;
-	const char *bytes = NULL;
-
-	memcpy(&address, value + type->text_at, sizeof address);
-	memcpy(&length, value + type->length_at, sizeof length);
-	if (length)
-		bytes = (const char *)ada_captured_at(captured, address, &there);
-	argument->number = (int64_t)address;
-	if (!length) {
-		put_string(file, argument, "", 0, false);
-	} else if (!bytes) {
-		put_not_captured(file, argument, address);
-	} else {
-		shown = length < there ? length : there;
-		shown = shown < STRING_MAX ? shown : STRING_MAX;
-		put_string(file, argument, bytes, shown, shown < length);
-	}
-}
-
-/* libstdc++'s: pointer, length, and 16 bytes that the pointer leads to where the text is short. */
-static void put_std_string(FILE *file, struct ada_argument *argument, const struct ada_captured *captured, uint64_t address)
-{
-	uint64_t there = 0, text, length;
-	const uint8_t *object = ada_captured_at(captured, address, &there);
-
-	if (object && there >= 16) {
-		memcpy(&text, object, sizeof text);
-		memcpy(&length, object + 8, sizeof length);
-		if (text == address + 16 && length < 16 && there >= 16 + length) {
-			argument->number = (int64_t)address;
-			put_string(file, argument, (const char *)object + 16, length, false);
-			return;
-		}
-	}
-	put_not_captured(file, argument, address);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------------------------------------- */
@@ -355,7 +180,7 @@ static void put_number(FILE *file, struct ada_argument *argument, const struct a
 		if (type->bytes == 1 && (argument->number < 0 || argument->number > 0x7f))
 			fprintf(file, "'\\x%02x'", (unsigned)argument->number & 0xff);
 		else
-			put_code_point(file, (uint32_t)argument->number);
+			ada_value_put_code_point(file, (uint32_t)argument->number);
 		return;
 	case ADA_DEBUG_ENUM: put_enum(file, type, argument->number); return;
 	default: break;
@@ -442,15 +267,15 @@ static void put_value(FILE *file, struct ada_argument *argument, const struct ad
 	case ADA_DEBUG_CHAR:
 	case ADA_DEBUG_ENUM: put_number(file, argument, type, room); break;
 	case ADA_DEBUG_REAL: put_real(file, argument, room, type->bytes); break;
-	case ADA_DEBUG_POINTER: put_address(file, argument, word); break;
-	case ADA_DEBUG_ADDRESS: put_socket_address(file, argument, captured, word); break;
-	case ADA_DEBUG_C_STRING: put_c_string(file, argument, captured, word); break;
-	case ADA_DEBUG_STD_STRING: put_std_string(file, argument, captured, type->is_pointer ? word : at); break;
-	case ADA_DEBUG_SLICE: put_slice(file, argument, captured, type, room); break;
+	case ADA_DEBUG_POINTER: ada_value_put_address(file, argument, word); break;
+	case ADA_DEBUG_ADDRESS: ada_value_put_socket_address(file, argument, captured, word); break;
+	case ADA_DEBUG_C_STRING: ada_value_put_c_string(file, argument, captured, word); break;
+	case ADA_DEBUG_STD_STRING: ada_value_put_std_string(file, argument, captured, type->is_pointer ? word : at); break;
+	case ADA_DEBUG_SLICE: ada_value_put_slice(file, argument, captured, type, room); break;
 	case ADA_DEBUG_TEXT: {
 		size_t length = strnlen((const char *)room, type->bytes);
 
-		put_string(file, argument, (const char *)room, length, false);
+		ada_value_put_string(file, argument, (const char *)room, length, false);
 		break;
 	}
 	case ADA_DEBUG_STRUCT: put_struct(file, captured, type, room, at); break;
@@ -495,7 +320,7 @@ int ada_argument_format(struct ada_argument *argument, const struct ada_captured
 	} else if (where->place == ADA_DEBUG_NOWHERE) {
 		fputs(NOT_KNOWN, text.file);
 	} else {
-		put_not_captured(text.file, argument, where->indirect ? at : 0);
+		ada_value_put_not_captured(text.file, argument, where->indirect ? at : 0);
 	}
 	return put_end(&text, &argument->text);
 }
