@@ -3,58 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "atf/index/index.h"
 #include "base/quote.h"
 #include "base/units.h"
 #include "cli/ground/answer.h"
 #include "cli/ground/leftovers.h"
 #include "cli/ground/live.h"
-#include "cli/ground/rows.h"
 #include "cli/show/commands.h"
+#include "cli/show/info_tables.h"
 #include "query/session/sched.h"
 #include "query/session/selection.h"
 #include "query/session/windows.h"
-
-#define COUNT(columns) (sizeof columns / sizeof *(columns))
-
-static const struct ada_column process_columns[] = {
-	{ "process", "PROCESS", ADA_CELL_TEXT },
-	{ "pid", NULL, ADA_CELL_NUMBER },
-	{ "parent_pid", "PARENT", ADA_CELL_NUMBER },
-	{ "start_ns", NULL, ADA_CELL_NUMBER },
-	{ "duration_ns", "DURATION", ADA_CELL_DURATION },
-	{ "threads", "THREADS", ADA_CELL_NUMBER },
-	{ "modules", NULL, ADA_CELL_NUMBER },
-	{ "functions", NULL, ADA_CELL_NUMBER },
-	{ "hooked", "HOOKED", ADA_CELL_NUMBER },
-	{ "skipped", "SKIPPED", ADA_CELL_NUMBER },
-	{ "events", "EVENTS", ADA_CELL_NUMBER },
-	{ "lost", "LOST", ADA_CELL_NUMBER },
-	{ "windows", "WINDOWS", ADA_CELL_NUMBER },
-	{ "detail_records", NULL, ADA_CELL_NUMBER },
-	{ "events_per_s", "EVENTS/S", ADA_CELL_COUNT },
-	{ "finalized", NULL, ADA_CELL_BOOL },
-	{ "state", "STATE", ADA_CELL_TEXT },
-	{ "exit", "EXIT", ADA_CELL_TEXT },
-	{ "program", "PROGRAM", ADA_CELL_NAME },
-};
-static const struct ada_column thread_columns[] = {
-	{ "process", "PROCESS", ADA_CELL_TEXT }, { "thread", "THREAD", ADA_CELL_NUMBER }, { "tid", "TID", ADA_CELL_NUMBER },
-	{ "events", "EVENTS", ADA_CELL_NUMBER }, { "lost", "LOST", ADA_CELL_NUMBER },	  { "skipped", NULL, ADA_CELL_NUMBER },
-	{ "packed", NULL, ADA_CELL_NUMBER },	 { "name", "NAME", ADA_CELL_NAME },
-};
-static const struct ada_column module_columns[] = {
-	{ "process", "PROCESS", ADA_CELL_TEXT },   { "module_id", "MODULE", ADA_CELL_NUMBER },
-	{ "traced", NULL, ADA_CELL_BOOL },	   { "functions", "FUNCTIONS", ADA_CELL_NUMBER },
-	{ "hooked", "HOOKED", ADA_CELL_NUMBER },   { "skipped", "SKIPPED", ADA_CELL_NUMBER },
-	{ "imports", "IMPORTS", ADA_CELL_NUMBER }, { "build_id", NULL, ADA_CELL_TEXT },
-	{ "path", "PATH", ADA_CELL_NAME },
-};
-
-static const struct ada_column anchor_columns[] = {
-	{ "clock", "CLOCK", ADA_CELL_TEXT }, { "host", "HOST", ADA_CELL_TEXT },	    { "host_ns", NULL, ADA_CELL_NUMBER },
-	{ "media", "MEDIA", ADA_CELL_TEXT }, { "media_ns", NULL, ADA_CELL_NUMBER }, { "drift_ppm", "DRIFT (PPM)", ADA_CELL_WRITTEN },
-};
 
 static const struct ada_usage usage = {
 	"[SESSION]",
@@ -63,180 +21,6 @@ static const struct ada_usage usage = {
 	" one runs, between the anchor before and this one. HOOKED and SKIPPED count functions; `ada functions PROGRAM` lists the skipped ones with their reasons. csv holds a"
 	" row a process.",
 };
-
-struct info {
-	const struct ada_session *session;
-	struct ada_output *output;
-	enum ada_format format;
-};
-
-static const char *exit_text(const json_object *exit, char text[64])
-{
-	const char *kind = ada_json_text(exit, "kind", "unknown");
-
-	if (!strcmp(kind, "exited"))
-		snprintf(text, 64, "status %d", (int)ada_json_u64(exit, "status", 0));
-	else if (!strcmp(kind, "signal"))
-		snprintf(text, 64, "signal %d", (int)ada_json_u64(exit, "signal", 0));
-	else
-		snprintf(text, 64, "%s", kind);
-	return text;
-}
-
-static int add_process(struct ada_rows *rows, const struct ada_process *process)
-{
-	const struct ada_session *session = process->session;
-	const json_object *hooks = ada_json_get(process->manifest, "hooks");
-	uint64_t start_ns = ada_json_u64(process->manifest, "startNs", session->start_ns);
-	uint64_t end_ns = ada_json_u64(process->manifest, "endNs", 0), duration_ns;
-	uint64_t events = 0, lost = 0, modules = 0, records = ada_process_details(process);
-	char exit[64];
-
-	if (!end_ns)
-		end_ns = ada_session_last_ns(session, process->first_thread, process->thread_count);
-	duration_ns = end_ns > start_ns ? end_ns - start_ns : 0;
-	for (size_t i = process->first_thread; i < process->first_thread + process->thread_count; i++) {
-		events += session->threads.items[i].count;
-		lost += ada_thread_lost(&session->threads.items[i]);
-	}
-	for (size_t i = 0; i < process->modules.count; i++)
-		modules += process->modules.items[i] != NULL;
-	return ada_rows_add(rows, (const struct ada_cell[]){
-					  { .text = process->directory },
-					  { .number = process->pid },
-					  { .number = ada_json_u64(process->manifest, "parentPid", 0) },
-					  { .number = start_ns },
-					  { .number = duration_ns },
-					  { .number = process->thread_count },
-					  { .number = modules },
-					  { .number = ada_json_u64(hooks, "functions", 0) },
-					  { .number = ada_json_u64(hooks, "hooked", 0) },
-					  { .number = ada_json_sum(ada_json_get(hooks, "skipped")) },
-					  { .number = events },
-					  { .number = lost },
-					  { .number = process->window_count },
-					  { .number = records },
-					  { .number = duration_ns ? (uint64_t)(events * 1e9 / duration_ns) : 0, .absent = !duration_ns },
-					  { .number = process->finalized },
-					  { .text = ada_json_text(ada_json_get(process->manifest, "recording"), "state", "unknown") },
-					  { .text = exit_text(ada_json_get(process->manifest, "exit"), exit) },
-					  { .text = ada_json_text(process->manifest, "program", "?") },
-				  });
-}
-
-static void print_processes(struct info *info)
-{
-	struct ada_rows rows;
-
-	ada_rows_open(&rows, info->output, info->format, "rows", process_columns, COUNT(process_columns));
-	rows.spares = "skipped hooked events_per_s parent_pid threads windows state exit";
-	for (size_t i = 0; i < info->session->processes.count; i++)
-		add_process(&rows, info->session->processes.items[i]);
-	ada_rows_close(&rows);
-}
-
-/* Events in packed files. */
-static uint64_t packed_events(const struct ada_thread *thread)
-{
-	uint64_t events = 0;
-
-	for (uint32_t i = 0; thread->events && i < atf_thread_segments(thread->events); i++) {
-		const struct atf_index *index = atf_thread_segment(thread->events, i);
-
-		events += index->packed ? atf_index_count(index) : 0;
-	}
-	return events;
-}
-
-static void print_threads(struct info *info)
-{
-	struct ada_rows rows;
-
-	ada_rows_open(&rows, info->output, info->format, "threads", thread_columns, COUNT(thread_columns));
-	for (size_t i = 0; i < info->session->threads.count; i++) {
-		const struct ada_thread *thread = &info->session->threads.items[i];
-
-		ada_rows_add(&rows, (const struct ada_cell[]){ { .text = thread->process->directory },
-							       { .number = thread->number },
-							       { .number = thread->tid },
-							       { .number = thread->count },
-							       { .number = ada_thread_lost(thread) },
-							       { .number = thread->skipped },
-							       { .number = packed_events(thread) },
-							       { .text = thread->name } });
-	}
-	ada_rows_close(&rows);
-}
-
-static void print_modules(struct info *info)
-{
-	struct ada_rows rows;
-
-	ada_rows_open(&rows, info->output, info->format, "modules", module_columns, COUNT(module_columns));
-	for (size_t i = 0; i < info->session->processes.count; i++) {
-		const struct ada_process *process = info->session->processes.items[i];
-		const json_object *modules = ada_json_get(process->manifest, "modules");
-
-		for (size_t j = 0; j < ada_json_length(modules); j++) {
-			const json_object *module = json_object_array_get_idx(modules, j);
-
-			/* Modules that aren't traced would be many lines that say little. */
-			if (info->format == ADA_FORMAT_TEXT && !ada_json_bool(module, "traced", false))
-				continue;
-			ada_rows_add(&rows, (const struct ada_cell[]){
-						    { .text = process->directory },
-						    { .number = ada_json_u64(module, "id", j) },
-						    { .number = ada_json_bool(module, "traced", false) },
-						    { .number = ada_json_u64(module, "functions", 0) },
-						    { .number = ada_json_u64(module, "hooked", 0) },
-						    { .number = ada_json_sum(ada_json_get(module, "skipped")) },
-						    { .number = ada_json_u64(module, "imports", 0) },
-						    { .text = ada_json_text(module, "buildId", ""),
-						      .absent = !ada_json_text(module, "buildId", NULL) },
-						    { .text = ada_json_text(module, "path", "?") },
-					    });
-		}
-	}
-	ada_rows_close(&rows);
-}
-
-/* The drift at a clock's second and later anchors, since the anchor before. */
-static struct ada_cell drift_of(const struct ada_session *session, size_t i, char text[ADA_UNITS_TEXT])
-{
-	const struct ada_timing_anchor *anchor = &session->anchors[i], *before = i ? anchor - 1 : anchor;
-
-	if (!i || strcmp(before->clock, anchor->clock))
-		return (struct ada_cell){ .text = "", .absent = true };
-	snprintf(text, ADA_UNITS_TEXT, "%.3f",
-		 ((double)(anchor->mediaTimeNs - before->mediaTimeNs) / (double)(anchor->hostTimeNs - before->hostTimeNs) - 1) * 1e6);
-	return (struct ada_cell){ .text = text };
-}
-
-static void print_anchors(struct info *info)
-{
-	const struct ada_session *session = info->session;
-	struct ada_rows rows;
-
-	ada_rows_open(&rows, info->output, info->format, "anchors", anchor_columns, COUNT(anchor_columns));
-	for (size_t i = 0; i < session->anchor_count; i++) {
-		const struct ada_timing_anchor *anchor = &session->anchors[i];
-		bool before = anchor->hostTimeNs < session->start_ns;
-		uint64_t since = before ? session->start_ns - anchor->hostTimeNs : anchor->hostTimeNs - session->start_ns;
-		char host[ADA_CLOCK_TEXT], media[ADA_CLOCK_TEXT], drift[ADA_UNITS_TEXT];
-
-		snprintf(host, sizeof host, "%c%llu.%09llus", before ? '-' : '+', (unsigned long long)since / 1000000000,
-			 (unsigned long long)since % 1000000000);
-		snprintf(media, sizeof media, "%llu.%09llus", (unsigned long long)anchor->mediaTimeNs / 1000000000,
-			 (unsigned long long)anchor->mediaTimeNs % 1000000000);
-		ada_rows_add(&rows, (const struct ada_cell[]){ { .text = anchor->clock },
-							       { .text = host },
-							       { .number = anchor->hostTimeNs },
-							       { .text = media },
-							       { .number = anchor->mediaTimeNs },
-							       drift_of(session, i, drift) });
-	}
-	ada_rows_close(&rows);
-}
 
 static void print_label(struct ada_output *output, const char *label)
 {
@@ -251,13 +35,13 @@ static void print_line(struct ada_output *output, const char *label, const char 
 	ada_output_string(output, "\n");
 }
 
-static void print_packed(struct info *info)
+static void print_packed(struct ada_info *info)
 {
 	char text[64], count[ADA_UNITS_TEXT];
 	uint64_t events = 0;
 
 	for (size_t i = 0; i < info->session->threads.count; i++)
-		events += packed_events(&info->session->threads.items[i]);
+		events += ada_info_packed_events(&info->session->threads.items[i]);
 	if (!events)
 		return;
 	snprintf(text, sizeof text, "%s events", ada_format_count(events, count));
@@ -282,7 +66,7 @@ static const char *unfinished_text(const struct ada_session *session)
 		       "still being recorded, or left by a crash";
 }
 
-static void print_head_text(struct info *info)
+static void print_head_text(struct ada_info *info)
 {
 	const json_object *document = info->session->document, *command = ada_json_get(document, "command");
 	const json_object *host = ada_json_get(document, "host");
@@ -307,12 +91,12 @@ static void print_head_text(struct info *info)
 	print_line(info->output, "lasted",
 		   ada_format_duration(end_ns > info->session->start_ns ? end_ns - info->session->start_ns : 0, text));
 	print_line(info->output, "ended",
-		   ada_json_bool(document, "finalized", false) ? exit_text(ada_json_get(document, "exit"), text) :
+		   ada_json_bool(document, "finalized", false) ? ada_info_exit(ada_json_get(document, "exit"), text) :
 								 unfinished_text(info->session));
 }
 
 /* Prints what detail there is: nothing where detail was off, "none" where nothing marked. */
-static void print_detail(struct info *info)
+static void print_detail(struct ada_info *info)
 {
 	const struct ada_session *session = info->session;
 	uint64_t records = 0;
@@ -328,7 +112,7 @@ static void print_detail(struct info *info)
 }
 
 /* Prints how much of the buffers lay in huge pages, where that is known. */
-static void print_memory(struct info *info)
+static void print_memory(struct ada_info *info)
 {
 	static const char *const names[] = { "index", "detail" };
 	char text[256] = "", got[ADA_UNITS_TEXT], huge[ADA_UNITS_TEXT];
@@ -364,7 +148,7 @@ static void add_limit(char *text, size_t size, const char *what, const char *lim
 }
 
 /* Prints what bounded the session, as far as it was bounded. */
-static void print_bound(struct info *info)
+static void print_bound(struct ada_info *info)
 {
 	const json_object *bound = ada_json_get(info->session->document, "bound");
 	uint64_t disk = ada_json_u64(bound, "diskLimit", 0), asked = ada_json_u64(bound, "diskLimitAsked", disk);
@@ -384,7 +168,7 @@ static void print_bound(struct info *info)
 }
 
 /* Prints calls that left no event: such a loss has no place in time. */
-static void print_skipped(struct info *info, const struct ada_process *process)
+static void print_skipped(struct ada_info *info, const struct ada_process *process)
 {
 	uint64_t calls = 0, threads = 0;
 	char text[512];
@@ -403,7 +187,7 @@ static void print_skipped(struct info *info, const struct ada_process *process)
 }
 
 /* Prints why a process was not recorded whole or to its end, and which processes were not recorded at all. */
-static void print_reasons(struct info *info)
+static void print_reasons(struct ada_info *info)
 {
 	const json_object *missing = ada_json_get(info->session->document, "notRecorded");
 	char text[1024];
@@ -431,7 +215,7 @@ static void print_reasons(struct info *info)
 }
 
 /* session.json as it is, for it is JSON already; but for bytes that are no UTF-8. */
-static void print_document(struct info *info)
+static void print_document(struct ada_info *info)
 {
 	ada_output_string(info->output, "\"path\": ");
 	ada_output_json(info->output, info->session->path);
@@ -441,18 +225,18 @@ static void print_document(struct info *info)
 	ada_output_string(info->output, ",\n");
 }
 
-static void print_info(struct info *info)
+static void print_info(struct ada_info *info)
 {
 	struct ada_completeness completeness = ada_session_completeness(info->session);
 
 	switch (info->format) {
-	case ADA_FORMAT_CSV: print_processes(info); break;
+	case ADA_FORMAT_CSV: ada_info_print_processes(info); break;
 	case ADA_FORMAT_JSON:
 		ada_output_string(info->output, "{");
-		print_processes(info);
-		print_threads(info);
-		print_modules(info);
-		print_anchors(info);
+		ada_info_print_processes(info);
+		ada_info_print_threads(info);
+		ada_info_print_modules(info);
+		ada_info_print_anchors(info);
 		print_document(info);
 		ada_completeness_json(info->output, &completeness);
 		break;
@@ -466,15 +250,15 @@ static void print_info(struct info *info)
 		print_bound(info);
 		print_reasons(info);
 		ada_output_string(info->output, "\n");
-		print_processes(info);
+		ada_info_print_processes(info);
 		ada_output_string(info->output, "\n");
-		print_threads(info);
+		ada_info_print_threads(info);
 		ada_output_string(info->output, "\n");
-		print_modules(info);
+		ada_info_print_modules(info);
 		if (!info->session->anchor_count)
 			break;
 		ada_output_string(info->output, "\n");
-		print_anchors(info);
+		ada_info_print_anchors(info);
 		break;
 	}
 }
@@ -492,7 +276,7 @@ int ada_cmd_info(int argc, char **argv)
 	if (status)
 		return status;
 	ada_output_open(&output, STDOUT_FILENO);
-	print_info(&(struct info){ .session = session, .output = &output, .format = options.format });
+	print_info(&(struct ada_info){ .session = session, .output = &output, .format = options.format });
 	status = ada_answer_finish(argv[0], &output, session);
 	ada_session_close(session);
 	return status;
