@@ -75,7 +75,7 @@ int ada_recover_manifest(const struct ada_recovery *recovery, const struct ada_p
 json_object *ada_recover_note(const struct ada_recovery *recovery);
 void ada_recover_set(json_object *object, const char *key, uint64_t value);
 json_object *ada_recover_part(json_object *object, const char *key);		/* its member, made where there is none */
-void ada_recover_segments(json_object *entry, const struct ada_thread *thread); /* of a thread: those that are there */
+void ada_recover_segments(json_object *entry, const struct ada_thread *thread); /* manifest_threads.c: those of a thread that are there */
 
 /* --- aged.c --- */
 uint32_t ada_recover_first_segment(const char *thread);				  /* of a thread's directory: those before have gone */
