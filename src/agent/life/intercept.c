@@ -16,150 +16,25 @@
 #include "agent/ground/space.h"
 #include "agent/life/life.h"
 
-#define STACK_WORDS 512	     /* pointers of an environment that is built on the program's stack */
 #define JUMP_STACK_POINTER 6 /* in glibc's jmp_buf for x86-64: rbx rbp r12 r13 r14 r15 rsp rip */
 
-static void *originals[ADA_INTERCEPT_COUNT];
+void *ada_intercept_originals[ADA_INTERCEPT_COUNT];
 
 /* --- exec: the agent comes along ---------------------------------------------------------------------------------------- */
 
-typedef int execve_function(const char *, char *const *, char *const *);
-typedef int fexecve_function(int, char *const *, char *const *);
-typedef long syscall_function(long, long, long, long, long, long, long);
-typedef int execveat_function(int, const char *, char *const *, char *const *, int);
-
-static bool may_be_executed(int directory, const char *path, int flags)
-{
-	long status = ada_sys4(SYS_faccessat2, directory, (long)path, X_OK, flags | AT_EACCESS);
-
-	return !status || status == -ENOSYS;
-}
-
-/* Calls the original with the agent's entries added, and announces the image to the recorder. The environment is built in the thread's
- * room, or on the stack where it fits: a vfork child that execs can't give memory back to the parent from which it borrowed that memory.
- */
-static int exec_call(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment, int flags)
-{
-	if (which == ADA_INTERCEPT_execve)
-		return ((execve_function *)originals[which])(path, arguments, environment);
-	if (which == ADA_INTERCEPT_fexecve)
-		return ((fexecve_function *)originals[which])(directory, arguments, environment);
-	if (which == ADA_INTERCEPT_syscall) /* execve(path) is execveat(AT_FDCWD, path) */
-		return ((syscall_function *)originals[which])(SYS_execveat, directory, (long)path, (long)arguments, (long)environment,
-							      flags, 0);
-	return ((execveat_function *)originals[which])(directory, path, arguments, environment, flags);
-}
-
-/* Executes with the program's own limit of address space. A hard limit can't be taken back, so it isn't lent where the image is
- * missing. */
-static int exec_with(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment, int flags)
-{
-	bool lent = ada_space_is_limited() && may_be_executed(directory, path, flags) && ada_space_limit_lend();
-	int result = exec_call(which, directory, path, arguments, environment, flags);
-
-	if (lent)
-		ada_space_limit_take_back();
-	return result;
-}
-
-static __attribute__((noinline)) int exec_small(enum ada_intercept which, int directory, const char *path, char *const *arguments,
-						char *const *environment, int flags, const char *preload,
-						const struct ada_heir_ticket *ticket)
-{
-	uint64_t words[STACK_WORDS];
-
-	ada_environment_give(environment, words, preload, ticket);
-	return exec_with(which, directory, path, arguments, (char *const *)words, flags);
-}
-
-/* What is about to be executed, and how: all that we can find out with signals blocked, on a stack of ours. */
-struct image {
-	int directory;
-	const char *path;
-	char *const *environment;
-	int flags;
-	enum ada_heir_kind kind;
-	struct ada_way way; /* to the agent */
-	struct ada_heir_ticket ticket;
-	uint64_t *words; /* its environment; NULL: to be built on the program's stack */
-	size_t mapped;	 /* bytes of them, where they are a mapping of their own */
-};
-
-static void image_prepare(void *argument)
-{
-	struct image *image = argument;
-	size_t count = 0;
-
-	if (ada_core_is_forked()) /* and no hook has run in it */
-		ada_process_forked_slow();
-	image->kind = ada_restraint_reason();
-	if (image->kind == ADA_HEIR_EXEC && ada_process_is_traced())
-		image->kind = ADA_HEIR_TRACED;
-	if (image->kind == ADA_HEIR_EXEC)
-		image->kind = ada_image_kind(image->directory, image->path, image->flags);
-	if (image->kind == ADA_HEIR_EXEC)
-		image->kind = ada_environment_way(&image->way);
-	if (image->kind == ADA_HEIR_EXEC)
-		count = ada_environment_words(image->environment);
-	if (count)
-		image->words = ada_room_words(count);
-	if (count > STACK_WORDS && !image->words) {
-		image->mapped = count * sizeof *image->words;
-		image->words = ada_sys_map(image->mapped);
-		if (!image->words)
-			image->kind = ADA_HEIR_NO_MEMORY;
-	}
-	image->ticket = ada_heir_announce(ada_core_shm(), image->kind, image->directory, image->path, image->flags);
-	if (image->words)
-		ada_environment_give(image->environment, image->words, image->way.preload, &image->ticket);
-}
-
-static int exec_follow(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment,
-		       int flags)
-{
-	struct image image = { .directory = directory, .path = path, .environment = environment, .flags = flags, .way = { .fd = -1 } };
-	bool restrained = ada_restraint_reason() != ADA_HEIR_EXEC; /* restrained: no system call of ours is safe, and none is made */
-	uint64_t mask;
-	int result;
-
-	if (ada_base_moved() || !ada_process_follows())
-		return exec_with(which, directory, path, arguments, environment, flags);
-	if (restrained || !ada_quiet_enter()) {
-		image_prepare(&image);
-	} else {
-		mask = ada_sys_signals_block();
-		ada_aside(image_prepare, &image);
-		ada_sys_signals_restore(mask); /* the image inherits the mask */
-		ada_quiet_leave();
-	}
-	if (image.kind != ADA_HEIR_EXEC)
-		result = exec_with(which, directory, path, arguments, environment, flags);
-	else if (!image.words)
-		result = exec_small(which, directory, path, arguments, environment, flags, image.way.preload, &image.ticket);
-	else
-		result = exec_with(which, directory, path, arguments, (char *const *)image.words, flags);
-	if (image.mapped)
-		ada_sys_unmap(image.words, image.mapped);
-	else
-		ada_room_words_return(image.words);
-	ada_heir_withdraw(ada_core_shm(), &image.ticket);
-	ada_environment_way_end(&image.way);
-	return result;
-}
-
 static int replace_execve(const char *path, char *const *arguments, char *const *environment)
 {
-	return exec_follow(ADA_INTERCEPT_execve, AT_FDCWD, path, arguments, environment, 0);
+	return ada_exec_follow(ADA_INTERCEPT_execve, AT_FDCWD, path, arguments, environment, 0);
 }
 
 static int replace_execveat(int directory, const char *path, char *const *arguments, char *const *environment, int flags)
 {
-	return exec_follow(ADA_INTERCEPT_execveat, directory, path, arguments, environment, flags);
+	return ada_exec_follow(ADA_INTERCEPT_execveat, directory, path, arguments, environment, flags);
 }
 
 static int replace_fexecve(int file, char *const *arguments, char *const *environment)
 {
-	return exec_follow(ADA_INTERCEPT_fexecve, file, "", arguments, environment, AT_EMPTY_PATH);
+	return ada_exec_follow(ADA_INTERCEPT_fexecve, file, "", arguments, environment, AT_EMPTY_PATH);
 }
 
 /* --- sigaction: our handlers are nobody's business ------------------------------------------------------------------------ */
@@ -186,7 +61,7 @@ static bool dress(int number, const struct sigaction *action, struct sigaction *
 
 static int replace_sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
-	sigaction_function *original = originals[ADA_INTERCEPT_sigaction];
+	sigaction_function *original = ada_intercept_originals[ADA_INTERCEPT_sigaction];
 	struct sigaction ours;
 	int result;
 
@@ -230,7 +105,7 @@ static int replace_prctl(int option, long two, long three, long four, long five)
 	int result;
 
 	ada_restraint_begin(&restraint, kind, kind == ADA_RESTRAINT_DISPATCH ? five : three);
-	result = ((prctl_function *)originals[ADA_INTERCEPT_prctl])(option, two, three, four, five);
+	result = ((prctl_function *)ada_intercept_originals[ADA_INTERCEPT_prctl])(option, two, three, four, five);
 	ada_restraint_end(&restraint, !result);
 	prctl_done(option, two, !result);
 	return result;
@@ -244,7 +119,7 @@ static long replace_ptrace(long request, long pid, long address, long data)
 	long result;
 
 	ada_restraint_begin(&restraint, request == PTRACE_TRACEME ? ADA_RESTRAINT_TRACED : ADA_RESTRAINT_NONE, 0);
-	result = ((ptrace_function *)originals[ADA_INTERCEPT_ptrace])(request, pid, address, data);
+	result = ((ptrace_function *)ada_intercept_originals[ADA_INTERCEPT_ptrace])(request, pid, address, data);
 	ada_restraint_end(&restraint, !result);
 	return result;
 }
@@ -254,7 +129,7 @@ typedef int arch_prctl_function(int, unsigned long);
 static int replace_arch_prctl(int code, unsigned long base)
 {
 	ada_base_moves(code, base);
-	return ((arch_prctl_function *)originals[ADA_INTERCEPT_arch_prctl])(code, base);
+	return ((arch_prctl_function *)ada_intercept_originals[ADA_INTERCEPT_arch_prctl])(code, base);
 }
 
 /* --- limits of memory, which are for the program's own ----------------------------------------------------------------------- */
@@ -298,7 +173,7 @@ static int replace_setrlimit(unsigned resource, const struct rlimit *asked)
 {
 	struct limit_change change;
 	const struct rlimit *limit = limit_begin(&change, 0, resource, asked);
-	int result = ((setrlimit_function *)originals[ADA_INTERCEPT_setrlimit])(resource, limit);
+	int result = ((setrlimit_function *)ada_intercept_originals[ADA_INTERCEPT_setrlimit])(resource, limit);
 
 	limit_end(&change, !result, NULL);
 	return result;
@@ -306,7 +181,7 @@ static int replace_setrlimit(unsigned resource, const struct rlimit *asked)
 
 static int replace_getrlimit(unsigned resource, struct rlimit *limit)
 {
-	int result = ((getrlimit_function *)originals[ADA_INTERCEPT_getrlimit])(resource, limit);
+	int result = ((getrlimit_function *)ada_intercept_originals[ADA_INTERCEPT_getrlimit])(resource, limit);
 
 	if (!result && limit_is_own(0, resource))
 		ada_space_limit_undress(limit);
@@ -317,7 +192,7 @@ static int replace_prlimit(int pid, unsigned resource, const struct rlimit *aske
 {
 	struct limit_change change;
 	const struct rlimit *limit = limit_begin(&change, pid, resource, asked);
-	int result = ((prlimit_function *)originals[ADA_INTERCEPT_prlimit])(pid, resource, limit, old);
+	int result = ((prlimit_function *)ada_intercept_originals[ADA_INTERCEPT_prlimit])(pid, resource, limit, old);
 
 	limit_end(&change, !result, old);
 	return result;
@@ -325,7 +200,7 @@ static int replace_prlimit(int pid, unsigned resource, const struct rlimit *aske
 
 static long mlockall_call(long flags)
 {
-	return ((mlockall_function *)originals[ADA_INTERCEPT_mlockall])(flags);
+	return ((mlockall_function *)ada_intercept_originals[ADA_INTERCEPT_mlockall])(flags);
 }
 
 static int replace_mlockall(int flags)
@@ -335,7 +210,7 @@ static int replace_mlockall(int flags)
 
 static long syscall_mlockall(long flags)
 {
-	return ((syscall_function *)originals[ADA_INTERCEPT_syscall])(SYS_mlockall, flags, 0, 0, 0, 0, 0);
+	return ((ada_syscall_function *)ada_intercept_originals[ADA_INTERCEPT_syscall])(SYS_mlockall, flags, 0, 0, 0, 0, 0);
 }
 
 /* prlimit64(pid, resource, asked, old), or setrlimit(resource, asked), or getrlimit(resource, old) */
@@ -352,7 +227,7 @@ static long syscall_limit(long number, long a, long b, long c, long d)
 		c = (long)limit;
 	else if (asked)
 		b = (long)limit;
-	result = ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, 0, 0);
+	result = ((ada_syscall_function *)ada_intercept_originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, 0, 0);
 	limit_end(&change, !result, old);
 	return result;
 }
@@ -367,14 +242,14 @@ static long syscall_exec(long number, long a, long b, long c, long d, long e)
 	if (reason != ADA_HEIR_EXEC) {
 		struct ada_shm *shm = ada_process_follows() ? ada_core_shm() : NULL;
 		struct ada_heir_ticket ticket = ada_heir_announce(shm, reason, AT_FDCWD, NULL, 0);
-		long result = ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, 0);
+		long result = ((ada_syscall_function *)ada_intercept_originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, 0);
 
 		ada_heir_withdraw(shm, &ticket);
 		return result;
 	}
 	if (number == SYS_execve)
-		return exec_follow(ADA_INTERCEPT_syscall, AT_FDCWD, (const char *)a, (char *const *)b, (char *const *)c, 0);
-	return exec_follow(ADA_INTERCEPT_syscall, a, (const char *)b, (char *const *)c, (char *const *)d, e);
+		return ada_exec_follow(ADA_INTERCEPT_syscall, AT_FDCWD, (const char *)a, (char *const *)b, (char *const *)c, 0);
+	return ada_exec_follow(ADA_INTERCEPT_syscall, a, (const char *)b, (char *const *)c, (char *const *)d, e);
 }
 
 static enum ada_restraint_kind syscall_kind(long number, long a, long b)
@@ -407,7 +282,7 @@ static long syscall_rseq(long area, long bytes, long flags, long signature)
 
 	if (ends)
 		ada_slow_settle();
-	result = ((syscall_function *)originals[ADA_INTERCEPT_syscall])(SYS_rseq, area, bytes, flags, signature, 0, 0);
+	result = ((ada_syscall_function *)ada_intercept_originals[ADA_INTERCEPT_syscall])(SYS_rseq, area, bytes, flags, signature, 0, 0);
 	if (!result == ends) /* no other than it was */
 		return result;
 	if (ends)
@@ -427,7 +302,7 @@ static __attribute__((used)) long syscall_replaced(long number, long a, long b, 
 	if (number == SYS_arch_prctl)
 		ada_base_moves(a, b);
 	if (ada_base_moved())
-		return ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, f);
+		return ((ada_syscall_function *)ada_intercept_originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, f);
 	if (number == SYS_execve || number == SYS_execveat)
 		return syscall_exec(number, a, b, c, d, e);
 	if (number == SYS_mlockall)
@@ -437,7 +312,7 @@ static __attribute__((used)) long syscall_replaced(long number, long a, long b, 
 	if (number == SYS_rseq && ada_process_is_own()) /* not in a vfork child, which has an area, or none, of its own */
 		return syscall_rseq(a, b, c, d);
 	ada_restraint_begin(&restraint, kind, kind == ADA_RESTRAINT_DISPATCH ? e : c);
-	result = ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, f);
+	result = ((ada_syscall_function *)ada_intercept_originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, f);
 	ada_restraint_end(&restraint, syscall_kept(number, a, b, result));
 	if (number == SYS_prctl)
 		prctl_done(a, b, !result);
@@ -474,13 +349,13 @@ static uint64_t jump_stack_pointer(const struct __jmp_buf_tag *buffer)
 static void replace_longjmp(struct __jmp_buf_tag *buffer, int value)
 {
 	ada_core_longjmp(jump_stack_pointer(buffer));
-	((longjmp_function *)originals[ADA_INTERCEPT_longjmp])(buffer, value);
+	((longjmp_function *)ada_intercept_originals[ADA_INTERCEPT_longjmp])(buffer, value);
 }
 
 static void replace___longjmp_chk(struct __jmp_buf_tag *buffer, int value)
 {
 	ada_core_longjmp(jump_stack_pointer(buffer));
-	((longjmp_function *)originals[ADA_INTERCEPT___longjmp_chk])(buffer, value);
+	((longjmp_function *)ada_intercept_originals[ADA_INTERCEPT___longjmp_chk])(buffer, value);
 }
 
 /* --- which is which ------------------------------------------------------------------------------------------------------- */
@@ -506,9 +381,9 @@ void *ada_intercept_replacement(const struct ada_module *module, uint64_t addres
 	for (uint32_t i = 0; i < ADA_INTERCEPT_COUNT; i++) {
 		const Elf64_Sym *symbol = ada_symbols_find(&module->symbols, intercepts[i].name, "");
 
-		if (!symbol || symbol->st_value != address || originals[i])
+		if (!symbol || symbol->st_value != address || ada_intercept_originals[i])
 			continue;
-		*original = &originals[i];
+		*original = &ada_intercept_originals[i];
 		*recorded = i == ADA_INTERCEPT_syscall ? &syscall_recorded : NULL;
 		return intercepts[i].replacement;
 	}
@@ -517,5 +392,5 @@ void *ada_intercept_replacement(const struct ada_module *module, uint64_t addres
 
 bool ada_intercept_is_active(enum ada_intercept which)
 {
-	return originals[which];
+	return ada_intercept_originals[which];
 }

@@ -55,6 +55,12 @@ bool ada_base_moved(void);		       /* the calling thread has no thread-local dat
 void *ada_intercept_replacement(const struct ada_module *module, uint64_t address, void ***original,
 				uint64_t **recorded); /* ada_apply_replacement */
 bool ada_intercept_is_active(enum ada_intercept which);
+extern void *ada_intercept_originals[ADA_INTERCEPT_COUNT];
+typedef long ada_syscall_function(long, long, long, long, long, long, long); /* the original of syscall */
+
+/* --- exec.c --- */
+/* Goes on into the original of this function, by which the program executes. */
+int ada_exec_follow(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment, int flags);
 
 /* --- crash.c, deliver.c --- */
 struct sigaction;
