@@ -1,9 +1,10 @@
 /* Which registers nobody needs at a function's entry and behind its return, and whether it reads vectors: the sets of struct
  * ada_plan_hook. In this order:
  *
- *   effect.c   what an instruction reads and writes
+ *   effect.c   what an instruction reads and writes, by what kind.c says of instructions like it
  *   blocks.c   while all code is read: instructions -> basic blocks, each with what it reads and writes as a whole
- *   flow.c     one function's blocks -> what it does as a whole
+ *   join.c     where blocks lead, once all code is read
+ *   fates.c    what becomes of the registers from each block's start on
  *   settle.c   all functions, until what they do to one another is settled; what callers look at behind their calls; the sets
  */
 #ifndef ADA_PLAN_REGISTERS_H
