@@ -164,7 +164,7 @@ void ada_cause_descriptor(struct ada_cause_reader *reader, struct ada_cause_link
 /* Whether the event, of a function that does that, may change what the descriptor is. *known: it is an open or what makes an eventfd, of which
  * the descriptor is the result, or a connect. */
 bool ada_cause_changes_descriptor(const struct ada_thread *thread, uint64_t position, enum ada_does does, uint64_t descriptor, bool *known);
-/* Who wrote to the eventfd that the link waited for (message.c): the only thread that did meanwhile. False: nobody, several, or nobody knows. */
+/* Who wrote to the eventfd that the link waited for (wake.c): the only thread that did meanwhile. False: nobody, several, or nobody knows. */
 bool ada_cause_writer(struct ada_cause_reader *reader, const struct ada_cause_link *link, const struct ada_thread **writer,
 		      uint64_t *position);
 /* The child that the link waited for, and its command line where a shell runs that: of waits, system and pclose, and of those for a stream of

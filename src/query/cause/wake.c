@@ -1,5 +1,6 @@
-/* Who ended a wait: by a signal, a post, an arrival, giving an object back, or its own end. */
+/* Who ended a wait: by a signal, a post, an arrival, giving an object back, its own end, or by writing to an eventfd. */
 #include "query/cause/internal.h"
+#include "query/session/mutes.h"
 #include "query/session/windows.h"
 
 #define LAST_EVENTS 64	       /* of a thread that ended: detail is looked for in them */
@@ -116,4 +117,89 @@ const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t 
 		nearest_below = below;
 	}
 	return count == 1 ? found : nearest_below <= STACK_MAX ? nearest : NULL;
+}
+
+/* --- eventfds ---------------------------------------------------------------------------------------------------------------- */
+
+/* Who wrote to an eventfd that a thread waited for. Writes to the same descriptor of the same process are writes to the same counter, as long as
+ * nobody changes the descriptor; one that adds 0 wakes nobody. Of two that wrote meanwhile nobody knows which woke the thread, and a write whose descriptor isn't recorded
+ * may have been one. Another process, or a copy of the descriptor, may write as well: that would have woken the thread earlier than the write
+ * that is seen, so that counts only in the second half of the wait. Of pipes and sockets nobody records which two ends belong together. */
+struct writes {
+	const struct ada_cause_link *link;
+	const struct ada_thread *writer;
+	uint64_t position; /* of its first write */
+};
+
+/* Looks at a call of `does`. False: nobody knows who wrote. */
+static bool take_write(struct writes *writes, const struct ada_thread *thread, uint64_t position, enum ada_does does)
+{
+	uint64_t descriptor, end = ada_cause_end(thread, position, thread->count);
+	struct atf_detail record;
+
+	if (!ada_cause_object(thread, position, does, 0, &descriptor))
+		return false;
+	if (descriptor != writes->link->object)
+		return true;
+	if (end == UINT64_MAX || atf_thread_get(thread->events, end)->detail_seq == ADA_NO_DETAIL)
+		return false;
+	if (ada_cause_result(thread, position) != (does == ADA_DOES_WRITE ? sizeof(uint64_t) : 0))
+		return true; /* it failed */
+	if (does == ADA_DOES_COUNTER_WRITE && !ada_thread_detail(thread, position, &record) && !record.x[1])
+		return true; /* it added nothing */
+	if (writes->writer && writes->writer != thread)
+		return false;
+	if (!writes->writer)
+		writes->position = position;
+	writes->writer = thread;
+	return true;
+}
+
+/* Reads what a thread did meanwhile. False: nobody knows who wrote. */
+static bool read_thread(struct ada_cause_reader *reader, struct writes *writes, const struct ada_thread *thread)
+{
+	const struct ada_cause_link *link = writes->link;
+	const struct ada_event *event;
+
+	for (uint64_t at = atf_thread_lower_bound(thread->events, link->wait_start_ns);
+	     (event = atf_thread_get(thread->events, at)) && event->timestamp_ns <= link->wait_end_ns; at++) {
+		uint32_t kind = event->event_kind;
+		enum ada_does does;
+		bool known;
+
+		if (!ada_cause_pay(reader, 1) || kind == ADA_EVENT_LOST)
+			return false;
+		if (kind != ADA_EVENT_CALL && kind != ADA_EVENT_RETURN)
+			continue;
+		does = ada_cause_does(reader, thread->process, event->function_id);
+		if (ada_cause_changes_descriptor(thread, at, does, link->object, &known))
+			return false;
+		if (kind == ADA_EVENT_CALL && (does == ADA_DOES_WRITE || does == ADA_DOES_COUNTER_WRITE) &&
+		    !take_write(writes, thread, at, does))
+			return false;
+	}
+	return true;
+}
+
+bool ada_cause_writer(struct ada_cause_reader *reader, const struct ada_cause_link *link, const struct ada_thread **writer,
+		      uint64_t *position)
+{
+	const struct ada_process *process = link->thread->process;
+	struct writes writes = { .link = link };
+	struct ada_muted muted;
+
+	if (ada_process_muted(process, 0, &muted))
+		return false;
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
+
+		if (thread != link->thread && thread->events && !read_thread(reader, &writes, thread))
+			return false;
+	}
+	if (!writes.writer || (atf_thread_get(writes.writer->events, writes.position)->timestamp_ns - link->wait_start_ns) * 2 <
+				      link->wait_end_ns - link->wait_start_ns)
+		return false;
+	*writer = writes.writer;
+	*position = writes.position;
+	return true;
 }
