@@ -3,45 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/interrupt.h"
-#include "query/cause/internal.h"
-#include "query/session/sched.h"
+#include "query/cause/spent.h"
 #include "query/session/stretch.h"
 
 #define TRIES_MIN 3 /* so many attempts to take an object are a wait for it, also with sleeps between */
 
-struct tries { /* attempts at an object that was not given back since */
-	uint64_t object, function_id;
-	uint64_t count, start_ns, end_ns, position;
-};
-struct again { /* waits for a condition, in none of which it came true but perhaps in the last: the mutex was not given back between */
-	uint64_t object, mutex, function_id;
-	uint64_t count, start_ns, end_ns, position;
-	bool open;
-};
-struct preemptor {
-	uint32_t tid;
-	uint64_t ns;
-};
-struct adding {
-	struct ada_cause_reader *reader;
-	struct ada_spending *spending;
-	struct ada_calls calls;
-	struct ada_table numbers; /* of the parts, by what they are */
-	ADA_ARRAY(struct ada_spent) parts;
-	uint64_t recent[3], recent_number; /* the part that was asked for last: a loop asks for the same one again and again */
-	ADA_ARRAY(struct tries) tries;
-	ADA_ARRAY(struct again) again;
-	const struct ada_sched_thread *sched; /* NULL: nothing is known of when the thread ran */
-	size_t spell;			      /* of it: the first that isn't told whole */
-	uint64_t switched_ns;		      /* up to which they are told */
-	ADA_ARRAY(struct preemptor) preemptors;
-	uint64_t rivals_ns; /* of the piece of a spell that is being told: what threads of the session had */
-	uint64_t from_ns, to_ns;
-	bool done; /* the call has ended */
-	int result;
-};
-
-static struct ada_spent *part_of(struct adding *adding, const struct ada_spent *like)
+static struct ada_spent *part_of(struct ada_adding *adding, const struct ada_spent *like)
 {
 	uint64_t words[3] = { like->function_id, like->object, like->has_object | like->off << 1 | (uint64_t)like->kind << 8 }, number;
 
@@ -60,7 +27,7 @@ static struct ada_spent *part_of(struct adding *adding, const struct ada_spent *
 	return &adding->parts.items[number];
 }
 
-static void add_part(struct adding *adding, const struct ada_spent *like, const struct ada_call *call, uint64_t ns)
+void ada_spent_add(struct ada_adding *adding, const struct ada_spent *like, const struct ada_call *call, uint64_t ns)
 {
 	struct ada_spent *part = ns ? part_of(adding, like) : NULL;
 
@@ -78,7 +45,7 @@ static void add_part(struct adding *adding, const struct ada_spent *like, const 
 }
 
 /* Many attempts one after another are one wait, with all that lies between them. */
-static void count_tries(struct adding *adding, const struct tries *tries)
+static void count_tries(struct ada_adding *adding, const struct ada_tries *tries)
 {
 	struct ada_spent like = { .kind = ADA_CAUSE_LOCK,
 				  .does = ADA_DOES_TRY_LOCK,
@@ -98,9 +65,9 @@ static void count_tries(struct adding *adding, const struct tries *tries)
 }
 
 /* Giving an object back ends the attempts at it: what follows is another wait. */
-static void add_try(struct adding *adding, const struct ada_call *call, const struct ada_spent *like)
+static void add_try(struct ada_adding *adding, const struct ada_call *call, const struct ada_spent *like)
 {
-	struct tries *tries = NULL;
+	struct ada_tries *tries = NULL;
 
 	for (size_t i = 0; i < adding->tries.count && !tries; i++)
 		if (adding->tries.items[i].object == like->object)
@@ -113,7 +80,7 @@ static void add_try(struct adding *adding, const struct ada_call *call, const st
 		return;
 	}
 	if (!tries) {
-		if (ada_array_push(&adding->tries, (struct tries){ .object = like->object })) {
+		if (ada_array_push(&adding->tries, (struct ada_tries){ .object = like->object })) {
 			adding->result = -ENOMEM;
 			return;
 		}
@@ -127,7 +94,7 @@ static void add_try(struct adding *adding, const struct ada_call *call, const st
 }
 
 /* A loop of waits is one wait: whoever woke the thread last, it went on. */
-static void count_again(struct adding *adding, const struct again *again)
+static void count_again(struct ada_adding *adding, const struct ada_again *again)
 {
 	struct ada_spent like = { .kind = ADA_CAUSE_CONDITION,
 				  .does = ADA_DOES_COND_WAIT,
@@ -145,7 +112,7 @@ static void count_again(struct adding *adding, const struct again *again)
 	part->returns = again->count - 1;
 }
 
-static void end_again(struct adding *adding, uint64_t mutex)
+static void end_again(struct ada_adding *adding, uint64_t mutex)
 {
 	for (size_t i = adding->again.count; i-- > 0;)
 		if (adding->again.items[i].mutex == mutex) {
@@ -154,9 +121,9 @@ static void end_again(struct adding *adding, uint64_t mutex)
 		}
 }
 
-static void add_again(struct adding *adding, const struct ada_call *call, const struct ada_spent *like)
+static void add_again(struct ada_adding *adding, const struct ada_call *call, const struct ada_spent *like)
 {
-	struct again *again = NULL, new = { .object = like->object, .start_ns = call->start_ns };
+	struct ada_again *again = NULL, new = { .object = like->object, .start_ns = call->start_ns };
 
 	if (!ada_cause_object(adding->spending->thread, call->position, like->does, 1, &new.mutex))
 		return;
@@ -177,123 +144,9 @@ static void add_again(struct adding *adding, const struct ada_call *call, const 
 	again->open = call->outcome == ADA_OUTCOME_OPEN;
 }
 
-/* --- what the scheduler says --------------------------------------------------------------------------------------------- */
-
-static void add_preemptor(struct adding *adding, uint32_t tid, uint64_t ns)
-{
-	struct preemptor *found = NULL;
-
-	for (size_t i = 0; i < adding->preemptors.count && !found; i++)
-		if (adding->preemptors.items[i].tid == tid)
-			found = &adding->preemptors.items[i];
-	if (!found && ada_array_push(&adding->preemptors, (struct preemptor){ .tid = tid })) {
-		adding->result = -ENOMEM;
-		return;
-	}
-	found = found ? found : &adding->preemptors.items[adding->preemptors.count - 1];
-	found->ns += ns;
-}
-
-/* Of those of the session each has what it had, and the rest, of nobody in particular, counts under 0. */
-static void add_rival(void *context, uint32_t tid, uint64_t ns)
-{
-	struct adding *adding = context;
-
-	adding->rivals_ns += ns;
-	add_preemptor(adding, tid, ns);
-}
-
-static void add_rivals(struct adding *adding, const struct ada_off_cpu *spell, uint64_t from_ns, uint64_t to_ns)
-{
-	const struct ada_thread *thread = adding->spending->thread;
-
-	adding->rivals_ns = 0;
-	ada_sched_rivals(thread->process->session, spell, thread->tid, from_ns, to_ns, add_rival, adding);
-	if (to_ns - from_ns > adding->rivals_ns)
-		add_preemptor(adding, 0, to_ns - from_ns - adding->rivals_ns);
-}
-
-/* The thread of the session that had the CPU for longest, where such threads had it for half of the time at least. */
-static void find_preemptor(const struct adding *adding, struct ada_spending *spending)
-{
-	uint64_t known_ns = 0, other_ns = 0;
-	const struct preemptor *most = NULL;
-
-	for (size_t i = 0; i < adding->preemptors.count; i++) {
-		const struct preemptor *one = &adding->preemptors.items[i];
-
-		*(one->tid ? &known_ns : &other_ns) += one->ns;
-		spending->rivals += one->tid != 0;
-		if (one->tid && (!most || one->ns > most->ns))
-			most = one;
-	}
-	if (!most || known_ns < other_ns)
-		return;
-	spending->preemptor = most->tid;
-	spending->preemptor_ns = most->ns;
-}
-
-/* The innermost open call has that much less for itself. A wait that is known by its function is a wait, on the CPU and off it. */
-static void add_off(struct adding *adding, const struct ada_off_cpu *spell, uint64_t from_ns, uint64_t to_ns)
-{
-	struct ada_call *top = &adding->calls.stack.items[adding->calls.stack.count - 1];
-	struct ada_call piece = { .start_ns = from_ns, .end_ns = to_ns, .position = top->position };
-	struct ada_spent like = { .function_id = top->function_id, .kind = spell->preempted ? ADA_CAUSE_PREEMPTED : ADA_CAUSE_UNKNOWN };
-
-	if (adding->spending->of_call && top->position < adding->spending->first)
-		return;
-	like.does = ada_cause_does(adding->reader, adding->spending->thread->process, top->function_id);
-	if (like.does == ADA_DOES_ALLOCATE && !spell->preempted && from_ns < to_ns)
-		adding->spending->allocating_off_ns += to_ns - from_ns;
-	if (like.does == ADA_DOES_ALLOCATE && spell->preempted && from_ns < to_ns) {
-		adding->spending->allocating_ready_ns += to_ns - from_ns;
-		add_rivals(adding, spell, from_ns, to_ns);
-	}
-	if (ada_does_wait(like.does) != ADA_CAUSE_UNKNOWN || from_ns >= to_ns)
-		return;
-	like.off = true;
-	add_part(adding, &like, &piece, to_ns - from_ns);
-	top->user = (void *)((uintptr_t)top->user + (to_ns - from_ns));
-	if (spell->preempted)
-		add_rivals(adding, spell, from_ns, to_ns);
-}
-
-/* Tells the spells, and parts of them, up to that time: no event lies in them, so the calls open now are those open then. */
-static void take_switches(struct adding *adding, uint64_t to_ns)
-{
-	const struct ada_sched_thread *sched = adding->sched;
-
-	while (sched && adding->spell < sched->spells.count && sched->spells.items[adding->spell].from_ns < to_ns) {
-		const struct ada_off_cpu *spell = &sched->spells.items[adding->spell];
-		uint64_t from_ns = spell->from_ns > adding->switched_ns ? spell->from_ns : adding->switched_ns;
-
-		if (adding->calls.stack.count)
-			add_off(adding, spell, from_ns, spell->to_ns < to_ns ? spell->to_ns : to_ns);
-		if (spell->to_ns > to_ns)
-			break;
-		adding->spell++;
-	}
-	adding->switched_ns = to_ns;
-}
-
-/* Nothing is known of a time in which records are missing, or that begins before the first. */
-static void begin_switches(struct adding *adding, uint64_t to_ns)
-{
-	const struct ada_sched_thread *sched = ada_sched_of(adding->spending->thread);
-	uint64_t ignored;
-
-	if (!ada_sched_off_ns(sched, adding->from_ns, to_ns, &ignored))
-		return;
-	adding->sched = sched;
-	adding->switched_ns = adding->from_ns;
-	adding->spell = ada_sched_spell(sched, adding->from_ns);
-}
-
-/* --- calls ---------------------------------------------------------------------------------------------------------------- */
-
 static void on_ended(void *context, const struct ada_call *call)
 {
-	struct adding *adding = context;
+	struct ada_adding *adding = context;
 	struct ada_spending *spending = adding->spending;
 	struct ada_spent like = { .function_id = call->function_id, .object = 0 };
 	uint64_t own_ns;
@@ -318,10 +171,10 @@ static void on_ended(void *context, const struct ada_call *call)
 	if (like.has_object && like.does == ADA_DOES_COND_WAIT)
 		add_again(adding, call, &like);
 	own_ns = ada_call_self(call);
-	add_part(adding, &like, call, own_ns > (uintptr_t)call->user ? own_ns - (uintptr_t)call->user : 0);
+	ada_spent_add(adding, &like, call, own_ns > (uintptr_t)call->user ? own_ns - (uintptr_t)call->user : 0);
 }
 
-static int feed_events(struct adding *adding)
+static int feed_events(struct ada_adding *adding)
 {
 	struct ada_stretch stretch = { .thread = adding->spending->thread, .next = adding->spending->first };
 	int result = 0;
@@ -341,7 +194,7 @@ static int feed_events(struct adding *adding)
 				adding->done = true;
 				break;
 			}
-			take_switches(adding, event->timestamp_ns);
+			ada_spent_take_switches(adding, event->timestamp_ns);
 			if (event->event_kind == ADA_EVENT_RECORDER)
 				adding->spending->recorder_ns += event->function_id;
 			result = ada_calls_feed(&adding->calls, event, stretch.position + i);
@@ -353,7 +206,7 @@ static int feed_events(struct adding *adding)
 }
 
 /* What is open at the beginning counts from there on. */
-static int seed_open(struct adding *adding)
+static int seed_open(struct ada_adding *adding)
 {
 	struct ada_stack stack;
 	int result = ada_stack_at(&stack, adding->spending->thread, adding->spending->first);
@@ -369,7 +222,7 @@ static int seed_open(struct adding *adding)
 }
 
 /* What ran next to the largest part, in order. */
-static void find_beside(struct adding *adding, const struct ada_spent *most)
+static void find_beside(struct ada_adding *adding, const struct ada_spent *most)
 {
 	struct ada_beside *beside = adding->spending->beside;
 
@@ -391,7 +244,7 @@ static void find_beside(struct adding *adding, const struct ada_spent *most)
 
 /* The largest wait, or all that ran, where that is more: then its largest part. Attempts in a loop are a wait with all that lies between them,
  * also the time without a CPU, which is a part of its own, too: what takes half of the time is more than all that lies beside it. */
-static void find_most(struct adding *adding)
+static void find_most(struct ada_adding *adding)
 {
 	struct ada_spent *wait = NULL, *ran = NULL, *half = NULL;
 	uint64_t ran_ns = 0, most_ns, last_ns = adding->spending->of_call ? adding->spending->end_ns : adding->spending->to_ns;
@@ -430,7 +283,7 @@ static void find_most(struct adding *adding)
 		adding->spending->found &= ran != NULL;
 		return;
 	}
-	find_preemptor(adding, adding->spending);
+	ada_spent_find_preemptor(adding, adding->spending);
 	ada_cause_settle(adding->reader, adding->spending, last_ns, adding->sched, &adding->spending->most);
 	most_ns = adding->spending->most.ns;
 	/* An agent's number may say anything. */
@@ -445,12 +298,12 @@ static void find_most(struct adding *adding)
 
 int ada_cause_spend(struct ada_cause_reader *reader, struct ada_spending *spending)
 {
-	struct adding adding = { .reader = reader, .spending = spending, .from_ns = spending->from_ns };
+	struct ada_adding adding = { .reader = reader, .spending = spending, .from_ns = spending->from_ns };
 	int result = 0;
 
 	adding.to_ns = spending->of_call ? UINT64_MAX : spending->to_ns;
 	ada_calls_open(&adding.calls, &(struct ada_calls_receiver){ .context = &adding, .ended = on_ended });
-	begin_switches(&adding, spending->to_ns);
+	ada_spent_begin_switches(&adding, spending->to_ns);
 	if (!spending->of_call)
 		result = seed_open(&adding);
 	if (!result)
@@ -458,7 +311,7 @@ int ada_cause_spend(struct ada_cause_reader *reader, struct ada_spending *spendi
 	if (!result) {
 		/* What is still open lasts until then. */
 		if (!spending->of_call || !adding.done)
-			take_switches(&adding, spending->to_ns);
+			ada_spent_take_switches(&adding, spending->to_ns);
 		ada_calls_end(&adding.calls, !spending->of_call || !adding.done ? spending->to_ns : 0);
 		for (size_t i = 0; i < adding.tries.count; i++)
 			count_tries(&adding, &adding.tries.items[i]);
