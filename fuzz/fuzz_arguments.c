@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <elfutils/libdw.h>
-#include "elf/functions_debug.h"
-#include "elf/symbols.h"
+#include "elf/debug/functions.h"
+#include "elf/file/symbols.h"
 #include "memory.h"
 #include "query/values/internal.h"
 

@@ -1,7 +1,7 @@
 /* Any bytes as an ELF file: what its words say of classes lies in the file, and following base classes ends. */
 #include <assert.h>
 #include <stdlib.h>
-#include "elf/classes.h"
+#include "elf/file/classes.h"
 
 #define PLACES 64 /* of each segment */
 #define BASES 8

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "elf/elf.h"
+#include "elf/file/elf.h"
 #include "plan/file/file.h"
 #include "plan/planner.h"
 

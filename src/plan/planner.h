@@ -4,7 +4,7 @@
 #define ADA_PLAN_PLANNER_H
 #include <stdint.h>
 #include "base/error.h"
-#include "elf/elf.h"
+#include "elf/file/elf.h"
 #include "plan/ground/options.h"
 
 /* Makes the plan of an open file; *bytes is malloc'ed. 0 or -errno. */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include "elf/demangle.h"
-#include "elf/spoken.h"
+#include "elf/file/demangle.h"
+#include "elf/file/spoken.h"
 
 /* The last identifier before a literal's parameters, which the mangled form holds as it is. NULL where mangling has other words:
  * operators, destructors and constructors (those of std::string are "Ss"), lambdas, what Rust would encode. */

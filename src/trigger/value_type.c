@@ -1,7 +1,7 @@
 /* How a result or argument is to be read: what debug information says, else libc's prototypes, else int. */
 #include <stddef.h>
 #include <string.h>
-#include "elf/types.h"
+#include "elf/debug/argument_type.h"
 #include "trigger/prototypes.h"
 #include "trigger/trigger.h"
 

@@ -8,7 +8,7 @@
 #include <Zydis/Zydis.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "elf/elf.h"
+#include "elf/file/elf.h"
 #include "plan/file/file.h"
 #include "plan/plan.h"
 #include "tables.h"

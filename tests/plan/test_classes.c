@@ -1,7 +1,7 @@
 /* What type information says of classes. argv: libraries built from classes.S, whose words are relocated in one way or another. */
 #include "../test.h"
 #include <stdio.h>
-#include "elf/classes.h"
+#include "elf/file/classes.h"
 
 static const char *const *paths;
 static int path_count;

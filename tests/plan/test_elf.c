@@ -4,10 +4,10 @@
 #include <string.h>
 #include "../test.h"
 #include "base/file.h"
-#include "elf/demangle.h"
-#include "elf/elf.h"
-#include "elf/frames.h"
-#include "elf/symbols.h"
+#include "elf/file/demangle.h"
+#include "elf/file/elf.h"
+#include "elf/file/frames.h"
+#include "elf/file/symbols.h"
 
 static const char *library_path;
 

@@ -1,6 +1,6 @@
 /* Where names end in a rule, and which functions they mean. */
 #include "rules.h"
-#include "elf/symbols.h"
+#include "elf/file/symbols.h"
 
 static const char *library;
 

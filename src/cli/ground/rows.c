@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/units.h"
-#include "elf/spoken.h"
+#include "elf/file/spoken.h"
 
 #define FUNCTION_WIDTH_MAX 96 /* bytes: a longer name is said as narratives say it */
 #define NAME_WIDTH_MAX 48     /* a longer name shifts only the rest of its own line */

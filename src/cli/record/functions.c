@@ -6,8 +6,8 @@
 #include <unistd.h>
 #include "cli/ground/options.h"
 #include "cli/record/commands.h"
-#include "elf/demangle.h"
-#include "elf/elf.h"
+#include "elf/file/demangle.h"
+#include "elf/file/elf.h"
 #include "plan/ground/refusal.h"
 #include "plan/plan.h"
 

@@ -5,9 +5,9 @@
 #include <Zydis/Zydis.h>
 #include <stdlib.h>
 #include "abi/plan.h"
-#include "elf/frames.h"
-#include "elf/relocs.h"
-#include "elf/symbols.h"
+#include "elf/file/frames.h"
+#include "elf/file/relocs.h"
+#include "elf/file/symbols.h"
 #include "plan/ground/options.h"
 #include "plan/ground/refusal.h"
 

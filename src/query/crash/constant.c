@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "elf/demangle.h"
-#include "elf/symbols.h"
+#include "elf/file/demangle.h"
+#include "elf/file/symbols.h"
 #include "query/crash/internal.h"
 #include "query/session/source.h"
 

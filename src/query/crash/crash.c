@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include "elf/functions_debug.h"
+#include "elf/debug/functions.h"
 #include "query/session/source.h"
 #include "query/session/windows.h"
 

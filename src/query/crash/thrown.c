@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "elf/classes.h"
-#include "elf/demangle.h"
+#include "elf/file/classes.h"
+#include "elf/file/demangle.h"
 #include "query/crash/internal.h"
 #include "query/rust/rust.h"
 #include "query/session/source.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
-#include "elf/functions_debug.h"
+#include "elf/debug/functions.h"
 #include "query/calls/calls.h"
 #include "query/narrate/parts.h"
 #include "query/session/mutes.h"

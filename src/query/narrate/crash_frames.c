@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "elf/functions_debug.h"
+#include "elf/debug/functions.h"
 #include "query/narrate/parts.h"
 #include "query/session/windows.h"
 #include "query/values/arguments.h"

@@ -3,7 +3,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include "elf/functions_debug.h"
+#include "elf/debug/functions.h"
 #include "query/narrate/parts.h"
 #include "query/session/source.h"
 #include "query/session/windows.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "elf/classes.h"
+#include "elf/file/classes.h"
 #include "query/rust/rust.h"
 #include "query/session/source.h"
 #include "query/session/windows.h"

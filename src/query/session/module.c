@@ -8,8 +8,8 @@
 #include "abi/record.h"
 #include "base/array.h"
 #include "base/file.h"
-#include "elf/demangle.h"
-#include "elf/functions_debug.h"
+#include "elf/file/demangle.h"
+#include "elf/debug/functions.h"
 
 struct ada_module *ada_module_new(const char *path, const char *build_id, const char *table_path)
 {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/error.h"
-#include "elf/spoken.h"
+#include "elf/file/spoken.h"
 #include "trigger/pattern.h"
 
 struct ada_symbol {

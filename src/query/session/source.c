@@ -2,7 +2,7 @@
 #include "query/session/source.h"
 #include <stdlib.h>
 #include <sys/stat.h>
-#include "elf/functions_debug.h"
+#include "elf/debug/functions.h"
 
 /* A file without build-id counts as the recorded one if it is older than the recording's table of its functions, unless someone has
  * turned back the file's time. */

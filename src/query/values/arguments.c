@@ -1,4 +1,4 @@
-/* See arguments.h. Types come from functions_debug.h or from the prototypes, values from the record (captured.c); value.c makes text of
+/* See arguments.h. Types come from elf/debug/functions.h or from the prototypes, values from the record (captured.c); value.c makes text of
  * the two. */
 #include "query/values/arguments.h"
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef ADA_QUERY_ARGUMENTS_INTERNAL_H
 #define ADA_QUERY_ARGUMENTS_INTERNAL_H
 #include <stdio.h>
-#include "elf/functions_debug.h"
+#include "elf/debug/functions.h"
 #include "query/values/arguments.h"
 
 #define ADA_VALUE_BYTES 128 /* the most of a value that is decoded */

@@ -17,7 +17,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "base/file.h"
-#include "elf/elf.h"
+#include "elf/file/elf.h"
 #include "trigger/trigger.h"
 
 #define SCRIPT_DEPTH_MAX 4 /* the kernel's: a script's interpreter may be a script */

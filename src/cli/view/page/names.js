@@ -1,4 +1,4 @@
-// Names as people say them: what ada_name_short (src/elf/spoken.c) does in the other commands.
+// Names as people say them: what ada_name_short (src/elf/file/spoken.c) does in the other commands.
 
 // Where the parenthesis stands that the last one closes.
 function lengthOf(name) {

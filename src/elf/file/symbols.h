@@ -1,7 +1,7 @@
 /* Symbols that name code: of .symtab, of .dynsym, and of the separate debug file that belongs to the build-id. */
 #ifndef ADA_ELF_SYMBOLS_H
 #define ADA_ELF_SYMBOLS_H
-#include "elf/elf.h"
+#include "elf/file/elf.h"
 
 enum ada_symbol_kind { ADA_SYMBOL_FUNCTION = 1, ADA_SYMBOL_IFUNC, ADA_SYMBOL_LABEL /* no type */, ADA_SYMBOL_DATA };
 

@@ -4,7 +4,7 @@
 #include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include "elf/functions_debug_internal.h"
+#include "elf/debug/internal.h"
 
 #define UNITS_MAX 1000000
 #define RANGES_MAX 20000000

@@ -1,7 +1,7 @@
 /* Where values are handed over: by the System V convention of x86-64, as far as debug information allows conclusions, or by Rust's own.
  * Where both may apply, or a type isn't known, the answer is "not known" rather than a guess. */
 #include <dwarf.h>
-#include "elf/functions_debug_internal.h"
+#include "elf/debug/internal.h"
 
 #define GENERAL 6
 #define VECTOR 8

@@ -1,8 +1,8 @@
-/* Turns types of debug information into what a reader of values needs: see functions_debug.h. */
+/* Turns types of debug information into what a reader of values needs: see functions.h. */
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "elf/functions_debug_internal.h"
+#include "elf/debug/internal.h"
 
 #define NAME_MAX_BYTES 160
 #define QUALIFIERS_MAX 32 /* typedefs and the like one upon the other */

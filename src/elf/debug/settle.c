@@ -10,7 +10,7 @@
  * LLVM doesn't fill a register with a value that the function never uses, not even for functions that others call; then no entry names
  * that register.
  */
-#include "elf/functions_debug_internal.h"
+#include "elf/debug/internal.h"
 
 struct order {
 	int general, vector;

@@ -1,5 +1,5 @@
 /* C++ and Rust names as people write them, by libiberty. */
-#include "elf/demangle.h"
+#include "elf/file/demangle.h"
 #include <stddef.h>
 #include <libiberty/demangle.h>
 

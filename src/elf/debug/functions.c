@@ -1,5 +1,5 @@
-/* See functions_debug.h. Opens the file and what belongs to it, keeps the answers; the rest is in functions_debug_*.c. */
-#include "elf/functions_debug.h"
+/* See functions.h. Opens the file and what belongs to it, keeps the answers; internal.h says which file of this room has which part of them. */
+#include "elf/debug/functions.h"
 #include <dwarf.h>
 #include <fcntl.h>
 #include <libdeflate.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/file.h"
-#include "elf/functions_debug_internal.h"
-#include "elf/symbols.h"
+#include "elf/debug/internal.h"
+#include "elf/file/symbols.h"
 
 #define PARAMETERS_MAX 256
 

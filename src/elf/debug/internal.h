@@ -1,15 +1,15 @@
-/* Parts of functions_debug.c: entries of types and parameters as libdw has them, and where the convention puts values. */
-#ifndef ADA_ELF_FUNCTIONS_DEBUG_INTERNAL_H
-#define ADA_ELF_FUNCTIONS_DEBUG_INTERNAL_H
+/* Parts of functions.c: entries of types and parameters as libdw has them, and where the convention puts values. */
+#ifndef ADA_ELF_DEBUG_INTERNAL_H
+#define ADA_ELF_DEBUG_INTERNAL_H
 #include <elfutils/libdw.h>
 #include "base/hash.h"
-#include "elf/functions_debug.h"
+#include "elf/debug/functions.h"
 
 #define ADA_DEBUG_NESTING_MAX 16 /* compilers never nest like this, broken files may */
 
 enum ada_debug_language { ADA_DEBUG_C, ADA_DEBUG_CXX, ADA_DEBUG_RUST, ADA_DEBUG_ASSEMBLY };
 
-/* --- functions_debug_index.c: from addresses to entries ------------------------------------------------------------------ */
+/* --- index.c: from addresses to entries ---------------------------------------------------------------------------------- */
 
 struct ada_debug_unit {
 	Dwarf_Die top;	 /* of the split file where there is one */
@@ -45,13 +45,13 @@ const struct ada_debug_entry *ada_debug_index_find(struct ada_debug_index *index
 const struct ada_debug_unit *ada_debug_index_unit(const struct ada_debug_index *index, uint64_t address);
 void ada_debug_index_free(struct ada_debug_index *index);
 
-/* --- functions_debug_line.c ----------------------------------------------------------------------------------------------- */
+/* --- line.c -------------------------------------------------------------------------------------------------------------- */
 
 const char *ada_debug_file(Dwarf_Die *die, unsigned name); /* that an attribute of the entry gives, DW_AT_decl_file; NULL: not known */
 /* As ada_debug_line. */
 bool ada_debug_index_line(struct ada_debug_index *index, uint64_t function, uint64_t bytes, uint64_t address, struct ada_debug_line *line);
 
-/* --- functions_debug_type.c ----------------------------------------------------------------------------------------------- */
+/* --- type.c -------------------------------------------------------------------------------------------------------------- */
 
 bool ada_debug_follow(Dwarf_Die *die, unsigned attribute, Dwarf_Die *to); /* `to` may be `die` */
 /* What the entry's DW_AT_type leads to, behind typedef, const and the like. False: void, or there is none. */
@@ -69,7 +69,7 @@ bool ada_debug_member_bits(Dwarf_Die *die, struct ada_debug_member *member);
 void ada_debug_type_read(Dwarf_Die *die, enum ada_debug_language language, struct ada_debug_type *type);
 void ada_debug_type_free(struct ada_debug_type *type);
 
-/* --- functions_debug_place.c ---------------------------------------------------------------------------------------------- */
+/* --- place.c ------------------------------------------------------------------------------------------------------------- */
 
 struct ada_debug_convention {
 	enum ada_debug_language language;
@@ -96,7 +96,7 @@ struct ada_debug_at_entry {
 };
 void ada_debug_place_at_entry(Dwarf_Die *parameter, uint64_t address, struct ada_debug_at_entry *at_entry);
 
-/* --- functions_debug_settle.c --------------------------------------------------------------------------------------------- */
+/* --- settle.c ------------------------------------------------------------------------------------------------------------ */
 
 enum ada_debug_trust {			  /* in the convention */
 		       ADA_DEBUG_SURE,	  /* callers go by it */

@@ -1,11 +1,11 @@
 /* What debug information (DWARF, through libdw) says of functions: where they are written, what they take and return, and in which
  * registers or stack words these values lie at entry and exit (System V convention of x86-64; Rust's own). */
-#ifndef ADA_ELF_FUNCTIONS_DEBUG_H
-#define ADA_ELF_FUNCTIONS_DEBUG_H
+#ifndef ADA_ELF_DEBUG_FUNCTIONS_H
+#define ADA_ELF_DEBUG_FUNCTIONS_H
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/array.h"
-#include "elf/elf.h"
+#include "elf/file/elf.h"
 
 enum ada_debug_class {
 	ADA_DEBUG_VOID,

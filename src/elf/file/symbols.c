@@ -1,5 +1,5 @@
 /* Symbols that name code: see symbols.h. */
-#include "elf/symbols.h"
+#include "elf/file/symbols.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

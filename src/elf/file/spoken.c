@@ -1,4 +1,4 @@
-#include "elf/spoken.h"
+#include "elf/file/spoken.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

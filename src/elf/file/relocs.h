@@ -1,7 +1,7 @@
 /* Dynamic relocations: which words of the data hold addresses of this file's code, and the slots of the GOT. */
 #ifndef ADA_ELF_RELOCS_H
 #define ADA_ELF_RELOCS_H
-#include "elf/elf.h"
+#include "elf/file/elf.h"
 
 struct ada_elf_slot {
 	uint64_t address;

@@ -5,7 +5,7 @@
  *   of other bases    +16 u32 flags, u32 count; then for each base its type_info, and i64 offset << 8 | is public << 1 | is virtual
  *   table of a class  +0 offset, +8 type_info, +16 virtual functions
  */
-#include "elf/classes.h"
+#include "elf/file/classes.h"
 #include <stdio.h>
 
 #define BASES_MAX 64

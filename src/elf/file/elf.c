@@ -1,5 +1,5 @@
 /* Opens, checks and classifies an ELF file: see elf.h. */
-#include "elf/elf.h"
+#include "elf/file/elf.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

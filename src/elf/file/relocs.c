@@ -1,5 +1,5 @@
 /* Dynamic relocations: see relocs.h. */
-#include "elf/relocs.h"
+#include "elf/file/relocs.h"
 #include <errno.h>
 
 static bool is_code(const struct ada_elf *elf, uint64_t address)

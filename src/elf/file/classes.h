@@ -1,7 +1,7 @@
 /* What C++'s run-time type information says of a class, read from the file: its base classes, and whose functions it has. */
 #ifndef ADA_ELF_CLASSES_H
 #define ADA_ELF_CLASSES_H
-#include "elf/elf.h"
+#include "elf/file/elf.h"
 
 struct ada_elf_target {	    /* of a pointer in the file's data */
 	const char *symbol; /* its dynamic symbol, without a version; "": it has none */

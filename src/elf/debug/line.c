@@ -1,7 +1,7 @@
 /* Lines of code inside functions. A function's code may lie in several pieces (what GCC takes for rare is kept elsewhere), and hold that of
  * others, inlined: the line table knows only theirs, and each one's entry the line that called it. */
 #include <dwarf.h>
-#include "elf/functions_debug_internal.h"
+#include "elf/debug/internal.h"
 
 /* Not dwarf_decl_file: it ends the program where the table of files can't be read. */
 const char *ada_debug_file(Dwarf_Die *die, unsigned name)

@@ -1,5 +1,5 @@
 /* .eh_frame: see frames.h. We walk it ourselves: libdw needs 3 us an entry and trusts more of what it reads. */
-#include "elf/frames.h"
+#include "elf/file/frames.h"
 #include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>

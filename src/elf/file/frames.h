@@ -1,7 +1,7 @@
 /* .eh_frame: where code begins and ends as the unwinder sees it. Stripped files have it, too. */
 #ifndef ADA_ELF_FRAMES_H
 #define ADA_ELF_FRAMES_H
-#include "elf/elf.h"
+#include "elf/file/elf.h"
 
 struct ada_elf_frame {
 	uint64_t start, size;

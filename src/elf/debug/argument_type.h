@@ -1,6 +1,6 @@
 /* Types of results and arguments, as debug information (DWARF, through libdw) tells them. */
-#ifndef ADA_ELF_TYPES_H
-#define ADA_ELF_TYPES_H
+#ifndef ADA_ELF_ARGUMENT_TYPE_H
+#define ADA_ELF_ARGUMENT_TYPE_H
 #include <stdint.h>
 
 enum ada_elf_class {

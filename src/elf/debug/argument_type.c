@@ -1,8 +1,8 @@
-/* See types.h. The symbol's address leads to the function: names may differ (aliases), addresses don't. */
-#include "elf/types.h"
+/* See argument_type.h. The symbol's address leads to the function: names may differ (aliases), addresses don't. */
+#include "elf/debug/argument_type.h"
 #include <errno.h>
-#include "elf/functions_debug.h"
-#include "elf/symbols.h"
+#include "elf/debug/functions.h"
+#include "elf/file/symbols.h"
 
 /* Not for a resolver: its type is a pointer's, whatever function it resolves. */
 static bool address_of(const struct ada_elf *elf, const char *mangled, uint64_t *address)

@@ -1,6 +1,6 @@
 /* Where members lie in their structures. */
 #include <dwarf.h>
-#include "elf/functions_debug_internal.h"
+#include "elf/debug/internal.h"
 
 bool ada_debug_member_offset(Dwarf_Die *member, uint64_t *offset)
 {
