@@ -51,12 +51,16 @@ const char *ada_debug_file(Dwarf_Die *die, unsigned name); /* that an attribute 
 /* As ada_debug_line. */
 bool ada_debug_index_line(struct ada_debug_index *index, uint64_t function, uint64_t bytes, uint64_t address, struct ada_debug_line *line);
 
-/* --- type.c -------------------------------------------------------------------------------------------------------------- */
+/* --- shape.c ------------------------------------------------------------------------------------------------------------- */
 
 bool ada_debug_follow(Dwarf_Die *die, unsigned attribute, Dwarf_Die *to); /* `to` may be `die` */
 /* What the entry's DW_AT_type leads to, behind typedef, const and the like. False: void, or there is none. */
 bool ada_debug_type_of(Dwarf_Die *die, Dwarf_Die *type);
-uint64_t ada_debug_bytes(Dwarf_Die *type); /* 0: not known */
+bool ada_debug_named_type(Dwarf_Die *die, Dwarf_Die *type); /* the entry's DW_AT_type as it stands */
+bool ada_debug_number(Dwarf_Die *die, unsigned name, Dwarf_Word *number);
+uint64_t ada_debug_bytes(Dwarf_Die *type);     /* 0: not known */
+uint64_t ada_debug_elements(Dwarf_Die *array); /* 0: not known, or none */
+bool ada_debug_is_string(Dwarf_Die *die);      /* std::string */
 bool ada_debug_is_vector(Dwarf_Die *array);
 /* A union that is passed as its first member (__attribute__((transparent_union))): GCC writes the one behind a typedef without members. */
 bool ada_debug_is_transparent(Dwarf_Die *type);
@@ -65,6 +69,12 @@ bool ada_debug_member_offset(Dwarf_Die *member, uint64_t *offset);
 /* Where a bit-field's bits are: counted from the structure's first bit, or as in DWARF 3 from the last bit of the member's storage.
  * False: DWARF says it in no known way. */
 bool ada_debug_member_bits(Dwarf_Die *die, struct ada_debug_member *member);
+/* --- name.c -------------------------------------------------------------------------------------------------------------- */
+
+char *ada_debug_type_name(Dwarf_Die *die, enum ada_debug_language language); /* of the entry's DW_AT_type, malloc'ed */
+
+/* --- type.c -------------------------------------------------------------------------------------------------------------- */
+
 /* Of the entry's DW_AT_type. Fills `type`, which is all zero, as far as memory allows. */
 void ada_debug_type_read(Dwarf_Die *die, enum ada_debug_language language, struct ada_debug_type *type);
 void ada_debug_type_free(struct ada_debug_type *type);

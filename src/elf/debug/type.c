@@ -1,289 +1,18 @@
 /* Turns types of debug information into what a reader of values needs: see functions.h. */
 #include <dwarf.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include "elf/debug/internal.h"
 
-#define NAME_MAX_BYTES 160
-#define QUALIFIERS_MAX 32 /* typedefs and the like one upon the other */
 #define ENUMERATORS_MAX 1024
 #define MEMBERS_MAX 16	      /* of what is shown as a structure with its members, */
 #define MEMBERS_BYTES_MAX 128 /* the size */
 #define MEMBERS_NESTING_MAX 3
 
-bool ada_debug_follow(Dwarf_Die *die, unsigned attribute, Dwarf_Die *to)
-{
-	Dwarf_Attribute found;
-
-	return dwarf_formref_die(dwarf_attr(die, attribute, &found), to) != NULL;
-}
-
-/* The entry's DW_AT_type as it stands. */
-static bool named_type_of(Dwarf_Die *die, Dwarf_Die *type)
-{
-	Dwarf_Attribute found;
-
-	return dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &found), type) != NULL;
-}
-
-/* Not dwarf_peel_type and dwarf_aggregate_size: they have no end where a type is made of itself. */
-bool ada_debug_type_of(Dwarf_Die *die, Dwarf_Die *type)
-{
-	Dwarf_Die whole;
-
-	if (!named_type_of(die, type))
-		return false;
-	for (unsigned i = 0; i < QUALIFIERS_MAX; i++)
-		switch (dwarf_tag(type)) {
-		case DW_TAG_typedef:
-		case DW_TAG_const_type:
-		case DW_TAG_volatile_type:
-		case DW_TAG_restrict_type:
-		case DW_TAG_atomic_type:
-		case DW_TAG_immutable_type:
-		case DW_TAG_packed_type:
-		case DW_TAG_shared_type:
-			if (!named_type_of(type, type))
-				return false;
-			break;
-		default:
-			/* In a type unit of its own. */
-			if (dwarf_hasattr(type, DW_AT_signature) && ada_debug_follow(type, DW_AT_signature, &whole))
-				*type = whole;
-			return true;
-		}
-	return false;
-}
-
-static bool number_at(Dwarf_Die *die, unsigned name, Dwarf_Word *number)
-{
-	Dwarf_Attribute attribute;
-
-	return dwarf_formudata(dwarf_attr(die, name, &attribute), number) == 0;
-}
-
-/* 0: not known, or none. */
-static uint64_t elements_of(Dwarf_Die *array)
-{
-	uint64_t count = 1;
-	Dwarf_Word number;
-	Dwarf_Die child;
-
-	if (dwarf_child(array, &child) != 0)
-		return 0;
-	do {
-		if (dwarf_tag(&child) != DW_TAG_subrange_type)
-			continue;
-		if (!number_at(&child, DW_AT_count, &number)) {
-			if (!number_at(&child, DW_AT_upper_bound, &number))
-				return 0;
-			number++;
-		}
-		if (__builtin_mul_overflow(count, number, &count))
-			return 0;
-	} while (dwarf_siblingof(&child, &child) == 0);
-	return count;
-}
-
-uint64_t ada_debug_bytes(Dwarf_Die *type)
-{
-	uint64_t bytes = 1;
-	Dwarf_Word number;
-	Dwarf_Die die = *type;
-
-	for (unsigned i = 0; i < QUALIFIERS_MAX; i++) {
-		if (number_at(&die, DW_AT_byte_size, &number))
-			return __builtin_mul_overflow(bytes, number, &bytes) ? 0 : bytes;
-		switch (dwarf_tag(&die)) {
-		case DW_TAG_pointer_type:
-		case DW_TAG_reference_type:
-		case DW_TAG_rvalue_reference_type: return __builtin_mul_overflow(bytes, 8, &bytes) ? 0 : bytes;
-		case DW_TAG_array_type:
-			if (__builtin_mul_overflow(bytes, elements_of(&die), &bytes))
-				return 0;
-			break;
-		case DW_TAG_enumeration_type:
-		case DW_TAG_subrange_type: break;
-		default: return 0;
-		}
-		if (!ada_debug_type_of(&die, &die))
-			return 0;
-	}
-	return 0;
-}
-
-bool ada_debug_is_vector(Dwarf_Die *array)
-{
-	return dwarf_hasattr(array, DW_AT_GNU_vector);
-}
-
-/* --- names --------------------------------------------------------------------------------------------------------------- */
-
-struct text {
-	char bytes[NAME_MAX_BYTES];
-	size_t length;
-	enum ada_debug_language language;
-};
-
-static void text_put(struct text *text, const char *string)
-{
-	for (; *string && text->length < sizeof text->bytes - 4; string++)
-		text->bytes[text->length++] = *string;
-	if (*string)
-		memcpy(text->bytes + text->length, "...", 4);
-	else
-		text->bytes[text->length] = '\0';
-}
-
-static void put_type(struct text *text, Dwarf_Die *die, unsigned nesting);
-
-/* "void" where there is none. */
-static void put_type_of(struct text *text, Dwarf_Die *die, unsigned nesting)
-{
-	Dwarf_Die type;
-
-	if (named_type_of(die, &type))
-		put_type(text, &type, nesting + 1);
-	else
-		text_put(text, "void");
-}
-
-/* `between`: what stands in front of the parameters: "(*)" of a pointer to it. */
-static void put_subroutine(struct text *text, Dwarf_Die *die, const char *between, unsigned nesting)
-{
-	const char *comma = "";
-	Dwarf_Die child;
-
-	put_type_of(text, die, nesting);
-	text_put(text, between);
-	text_put(text, "(");
-	if (dwarf_child(die, &child) == 0)
-		do {
-			if (dwarf_tag(&child) != DW_TAG_formal_parameter && dwarf_tag(&child) != DW_TAG_unspecified_parameters)
-				continue;
-			text_put(text, comma);
-			if (dwarf_tag(&child) == DW_TAG_formal_parameter)
-				put_type_of(text, &child, nesting);
-			else
-				text_put(text, "...");
-			comma = ", ";
-		} while (text->length < sizeof text->bytes - 4 && dwarf_siblingof(&child, &child) == 0);
-	text_put(text, ")");
-}
-
-static bool is_string_class(Dwarf_Die *die)
-{
-	const char *name = dwarf_diename(die);
-	uint64_t bytes = ada_debug_bytes(die);
-
-	/* libstdc++'s string has 32 bytes; a compiler may leave out its members. libc++'s is another. */
-	return name && strncmp(name, "basic_string<char, std::char_traits<char>", 41) == 0 && (bytes == 32 || !bytes);
-}
-
-static void put_aggregate(struct text *text, Dwarf_Die *die, const char *keyword)
-{
-	const char *name = dwarf_diename(die);
-
-	if (text->language == ADA_DEBUG_C || !name) {
-		text_put(text, keyword);
-		text_put(text, " ");
-	}
-	text_put(text, is_string_class(die) ? "std::string" : name ? name : "{...}");
-}
-
-static void put_pointer(struct text *text, Dwarf_Die *die, const char *mark, unsigned nesting)
-{
-	Dwarf_Die to;
-
-	if (named_type_of(die, &to) && dwarf_tag(&to) == DW_TAG_subroutine_type) {
-		put_subroutine(text, &to, mark[0] == '*' ? " (*)" : " (&)", nesting);
-		return;
-	}
-	put_type_of(text, die, nesting);
-	if (text->length && text->bytes[text->length - 1] != '*')
-		text_put(text, " ");
-	text_put(text, mark);
-}
-
-static void put_qualified(struct text *text, Dwarf_Die *die, const char *qualifier, unsigned nesting)
-{
-	Dwarf_Die to;
-	bool pointer = named_type_of(die, &to) && dwarf_tag(&to) == DW_TAG_pointer_type && !dwarf_diename(&to);
-
-	if (!pointer) {
-		text_put(text, qualifier);
-		text_put(text, " ");
-	}
-	put_type_of(text, die, nesting);
-	if (pointer) {
-		text_put(text, " ");
-		text_put(text, qualifier);
-	}
-}
-
-static void put_array(struct text *text, Dwarf_Die *die, unsigned nesting)
-{
-	uint64_t elements = elements_of(die);
-	char count[32] = " []";
-
-	put_type_of(text, die, nesting);
-	if (elements)
-		snprintf(count, sizeof count, " [%llu]", (unsigned long long)elements);
-	text_put(text, count);
-}
-
-static void put_type(struct text *text, Dwarf_Die *die, unsigned nesting)
-{
-	const char *name = dwarf_diename(die);
-
-	if (nesting > ADA_DEBUG_NESTING_MAX || text->length >= sizeof text->bytes - 4) {
-		text_put(text, "...");
-		return;
-	}
-	switch (dwarf_tag(die)) {
-	case DW_TAG_structure_type: put_aggregate(text, die, "struct"); return;
-	case DW_TAG_class_type: put_aggregate(text, die, "class"); return;
-	case DW_TAG_union_type: put_aggregate(text, die, "union"); return;
-	case DW_TAG_enumeration_type: put_aggregate(text, die, "enum"); return;
-	case DW_TAG_const_type: put_qualified(text, die, "const", nesting); return;
-	case DW_TAG_volatile_type: put_qualified(text, die, "volatile", nesting); return;
-	case DW_TAG_atomic_type: put_qualified(text, die, "_Atomic", nesting); return;
-	case DW_TAG_restrict_type: put_type_of(text, die, nesting); return;
-	case DW_TAG_pointer_type:
-		if (name)
-			text_put(text, name);
-		else
-			put_pointer(text, die, "*", nesting);
-		return;
-	case DW_TAG_reference_type: put_pointer(text, die, "&", nesting); return;
-	case DW_TAG_rvalue_reference_type: put_pointer(text, die, "&&", nesting); return;
-	case DW_TAG_ptr_to_member_type: put_pointer(text, die, "::*", nesting); return;
-	case DW_TAG_subroutine_type: put_subroutine(text, die, " ", nesting); return;
-	case DW_TAG_array_type:
-		if (name)
-			text_put(text, name);
-		else
-			put_array(text, die, nesting);
-		return;
-	}
-	text_put(text, name ? name : "...");
-}
-
-static char *name_of(Dwarf_Die *die, enum ada_debug_language language)
-{
-	struct text text = { .language = language };
-
-	put_type_of(&text, die, 0);
-	return strdup(text.bytes);
-}
-
-/* --- values ---------------------------------------------------------------------------------------------------------------- */
-
 static Dwarf_Word encoding_of(Dwarf_Die *type)
 {
 	Dwarf_Word encoding;
 
-	return number_at(type, DW_AT_encoding, &encoding) ? encoding : 0;
+	return ada_debug_number(type, DW_AT_encoding, &encoding) ? encoding : 0;
 }
 
 static bool is_plain_char(Dwarf_Die *type, enum ada_debug_language language)
@@ -371,7 +100,7 @@ static void read_type(Dwarf_Die *die, enum ada_debug_language language, struct a
 {
 	Dwarf_Die peeled;
 
-	type->name = name_of(die, language);
+	type->name = ada_debug_type_name(die, language);
 	if (ada_debug_type_of(die, &peeled))
 		read_peeled(&peeled, language, type, nesting);
 }
@@ -409,7 +138,7 @@ static bool read_members(Dwarf_Die *die, enum ada_debug_language language, struc
 /* As a structure without names. */
 static void read_array(Dwarf_Die *die, enum ada_debug_language language, struct ada_debug_type *type, unsigned nesting)
 {
-	uint64_t elements = elements_of(die);
+	uint64_t elements = ada_debug_elements(die);
 	Dwarf_Die of;
 
 	type->class = ADA_DEBUG_OTHER;
@@ -479,25 +208,10 @@ static bool is_slice(const char *name, enum ada_debug_language language, struct 
 	return true;
 }
 
-bool ada_debug_is_transparent(Dwarf_Die *type)
-{
-	Dwarf_Die child;
-
-	if (dwarf_tag(type) != DW_TAG_union_type || ada_debug_bytes(type) < 2 || dwarf_hasattr(type, DW_AT_declaration))
-		return false;
-	if (dwarf_child(type, &child) != 0)
-		return true;
-	do
-		if (dwarf_tag(&child) == DW_TAG_member)
-			return false;
-	while (dwarf_siblingof(&child, &child) == 0);
-	return true;
-}
-
 static void read_aggregate(Dwarf_Die *die, enum ada_debug_language language, struct ada_debug_type *type, unsigned nesting)
 {
 	type->class = ADA_DEBUG_OTHER;
-	if (is_string_class(die)) {
+	if (ada_debug_is_string(die)) {
 		type->class = ADA_DEBUG_STD_STRING;
 		type->bytes = 32;
 	} else if (type->bytes == 8 && ada_debug_is_transparent(die)) {
@@ -534,7 +248,7 @@ static void read_pointer(Dwarf_Die *die, enum ada_debug_language language, struc
 		break;
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:
-		if (is_string_class(&to)) {
+		if (ada_debug_is_string(&to)) {
 			type->class = ADA_DEBUG_STD_STRING;
 			type->is_pointer = true;
 		} else if (is_address(dwarf_diename(&to))) {
