@@ -69,6 +69,7 @@ bool ada_debug_member_offset(Dwarf_Die *member, uint64_t *offset);
 /* Where a bit-field's bits are: counted from the structure's first bit, or as in DWARF 3 from the last bit of the member's storage.
  * False: DWARF says it in no known way. */
 bool ada_debug_member_bits(Dwarf_Die *die, struct ada_debug_member *member);
+
 /* --- name.c -------------------------------------------------------------------------------------------------------------- */
 
 char *ada_debug_type_name(Dwarf_Die *die, enum ada_debug_language language); /* of the entry's DW_AT_type, malloc'ed */
@@ -91,6 +92,9 @@ struct ada_debug_convention {
 /* Where the function leaves its result; takes the register of its place in memory away. */
 void ada_debug_place_result(struct ada_debug_convention *convention, Dwarf_Die *function, struct ada_debug_where *where);
 void ada_debug_place_parameter(struct ada_debug_convention *convention, Dwarf_Die *parameter, struct ada_debug_where *where);
+
+/* --- located.c ----------------------------------------------------------------------------------------------------------- */
+
 /* What the parameter's own entry says of its place at the function's beginning. A value that the code assigns before it does anything
  * else looks the same. */
 enum ada_debug_located {
