@@ -1,4 +1,4 @@
-/* What the parts of the grammar share: parse.c (kinds), names.c, subject.c, number.c, signals.c, options.c. */
+/* What the parts of the grammar share: parse.c (kinds), names.c, subject.c, value.c, number.c, signals.c, options.c. */
 #ifndef ADA_TRIGGER_PARSE_H
 #define ADA_TRIGGER_PARSE_H
 #include "trigger/trigger.h"
@@ -40,6 +40,9 @@ int ada_parse_names(const struct ada_parser *parser, struct ada_span span, bool 
 
 /* subject.c. What stands before a comparison: names, with the numbers of arguments that the kind compares. */
 int ada_parse_subject(const struct ada_parser *parser, const struct ada_head *head);
+
+/* value.c. Of a comparison that names functions (`named`) or doesn't. */
+int ada_parse_value(const struct ada_parser *parser, struct ada_span span, bool named);
 
 /* number.c. Each takes the whole span. */
 int ada_parse_integer(const struct ada_parser *parser, struct ada_span span, int64_t *value, bool *negative);
