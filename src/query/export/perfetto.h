@@ -110,11 +110,12 @@ struct ada_perfetto {
 	size_t window;	  /* of the session: the first that doesn't end before now */
 };
 
-/* Of one packet at a time. */
+/* Of one packet at a time (perfetto_packet.c). */
 void ada_perfetto_packet(struct ada_perfetto *perfetto, uint32_t sequence, uint64_t ns);
-int ada_perfetto_packet_done(struct ada_perfetto *perfetto); /* writes it: 0 or -ENOMEM */
+int ada_perfetto_packet_done(struct ada_perfetto *perfetto);				 /* writes it: 0 or -ENOMEM */
+void ada_perfetto_put_clean(struct ada_proto *packet, uint32_t field, const char *text); /* any bytes; likewise _note_text */
 void ada_perfetto_note_u64(struct ada_proto *packet, const char *name, uint64_t value);
-void ada_perfetto_note_text(struct ada_proto *packet, const char *name, const char *text); /* any bytes */
+void ada_perfetto_note_text(struct ada_proto *packet, const char *name, const char *text);
 /* Number of the track of that kind, of a process or of the trace (NULL). */
 uint64_t ada_perfetto_uuid(const struct ada_perfetto *perfetto, const struct ada_process *process, const char *what, uint64_t number);
 /* A track's description and an event on a track that is no thread's: what _begin returned goes to _end. */

@@ -8,80 +8,6 @@
 #include "query/session/windows.h"
 #include "query/values/arguments.h"
 
-/* --- packets ---------------------------------------------------------------------------------------------------------- */
-
-void ada_perfetto_packet(struct ada_perfetto *perfetto, uint32_t sequence, uint64_t ns)
-{
-	struct ada_proto *packet = &perfetto->packet;
-
-	packet->bytes.count = 0;
-	packet->failed = false;
-	ada_proto_varint(packet, PACKET_TIMESTAMP, ns);
-	ada_proto_varint(packet, PACKET_SEQUENCE_ID, sequence);
-	if (sequence == PROCESS_SEQUENCE)
-		ada_proto_varint(packet, PACKET_CLOCK_ID, CLOCK_IS_BOOTTIME);
-	else
-		ada_proto_varint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
-}
-
-int ada_perfetto_packet_done(struct ada_perfetto *perfetto)
-{
-	struct ada_proto *packet = &perfetto->packet;
-	uint8_t head[16] = { TRACE_PACKET << 3 | 2 };
-	size_t count = 1;
-
-	if (packet->failed)
-		return -ENOMEM;
-	for (size_t length = packet->bytes.count;; length >>= 7) {
-		head[count++] = (uint8_t)(length & 0x7F) | (length >= 0x80 ? 0x80 : 0);
-		if (length < 0x80)
-			break;
-	}
-	ada_output_bytes(perfetto->export->output, (const char *)head, count);
-	ada_output_bytes(perfetto->export->output, (const char *)packet->bytes.items, packet->bytes.count);
-	return 0;
-}
-
-void ada_perfetto_note_u64(struct ada_proto *packet, const char *name, uint64_t value)
-{
-	size_t note = ada_proto_begin(packet, EVENT_ANNOTATIONS);
-
-	ada_proto_string(packet, ANNOTATION_NAME, name);
-	ada_proto_varint(packet, ANNOTATION_UINT, value);
-	ada_proto_end(packet, note);
-}
-
-static void put_clean(struct ada_proto *packet, uint32_t field, const char *text)
-{
-	char *clean = ada_output_utf8_copy(text);
-
-	if (clean)
-		ada_proto_string(packet, field, clean);
-	else
-		packet->failed = true;
-	free(clean);
-}
-
-void ada_perfetto_note_text(struct ada_proto *packet, const char *name, const char *text)
-{
-	size_t note = ada_proto_begin(packet, EVENT_ANNOTATIONS);
-
-	put_clean(packet, ANNOTATION_NAME, name);
-	put_clean(packet, ANNOTATION_STRING, text);
-	ada_proto_end(packet, note);
-}
-
-uint64_t ada_perfetto_uuid(const struct ada_perfetto *perfetto, const struct ada_process *process, const char *what, uint64_t number)
-{
-	const struct ada_session *session = perfetto->export->selection->session;
-	char text[512];
-	int length = snprintf(text, sizeof text, "%s %" PRIu64 " %s %s %" PRIu64, ada_json_text(session->document, "name", ""),
-			      session->start_ns, process ? process->directory : "", what, number);
-
-	/* 0 is Perfetto's own. */
-	return ada_hash_bytes(text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1) | 1;
-}
-
 /* --- clocks ----------------------------------------------------------------------------------------------------------- */
 
 static void put_clock(struct ada_proto *packet, uint32_t id, uint64_t ns)
@@ -165,28 +91,6 @@ int ada_perfetto_begin(struct ada_perfetto *perfetto)
 
 /* --- tracks ----------------------------------------------------------------------------------------------------------- */
 
-size_t ada_perfetto_track_begin(struct ada_perfetto *perfetto, uint64_t uuid, uint64_t parent, const char *name)
-{
-	const struct ada_session *session = perfetto->export->selection->session;
-	struct ada_proto *packet = &perfetto->packet;
-	size_t track;
-
-	ada_perfetto_packet(perfetto, PROCESS_SEQUENCE, session->start_ns);
-	track = ada_proto_begin(packet, PACKET_TRACK_DESCRIPTOR);
-	ada_proto_varint(packet, TRACK_UUID, uuid);
-	if (parent)
-		ada_proto_varint(packet, TRACK_PARENT, parent);
-	if (name)
-		put_clean(packet, TRACK_NAME, name);
-	return track;
-}
-
-int ada_perfetto_track_end(struct ada_perfetto *perfetto, size_t track)
-{
-	ada_proto_end(&perfetto->packet, track);
-	return ada_perfetto_packet_done(perfetto);
-}
-
 static int put_process(struct ada_perfetto *perfetto, const struct ada_process *process)
 {
 	const json_object *command = ada_json_get(process->manifest, "command");
@@ -197,8 +101,8 @@ static int put_process(struct ada_perfetto *perfetto, const struct ada_process *
 
 	ada_proto_varint(packet, PROCESS_PID, process->pid);
 	for (size_t i = 0; i < ada_json_length(command); i++)
-		put_clean(packet, PROCESS_COMMAND, json_object_get_string(json_object_array_get_idx(command, i)));
-	put_clean(packet, PROCESS_NAME, ada_export_process_name(process));
+		ada_perfetto_put_clean(packet, PROCESS_COMMAND, json_object_get_string(json_object_array_get_idx(command, i)));
+	ada_perfetto_put_clean(packet, PROCESS_NAME, ada_export_process_name(process));
 	if (start_ns)
 		ada_proto_varint(packet, PROCESS_START_NS, start_ns);
 	ada_proto_end(packet, described);
@@ -245,31 +149,12 @@ int ada_perfetto_begin_thread(struct ada_perfetto *perfetto)
 	ada_proto_varint(packet, THREAD_PID, thread->process->pid);
 	ada_proto_varint(packet, THREAD_TID, thread->tid);
 	if (*thread->name)
-		put_clean(packet, THREAD_NAME, thread->name);
+		ada_perfetto_put_clean(packet, THREAD_NAME, thread->name);
 	ada_proto_end(packet, described);
 	return ada_perfetto_track_end(perfetto, track);
 }
 
 /* --- windows and marks ------------------------------------------------------------------------------------------------ */
-
-size_t ada_perfetto_event_begin(struct ada_perfetto *perfetto, uint64_t ns, uint32_t type, uint64_t track_uuid)
-{
-	size_t event;
-
-	if (ns > perfetto->last_ns)
-		perfetto->last_ns = ns;
-	ada_perfetto_packet(perfetto, PROCESS_SEQUENCE, ns);
-	event = ada_proto_begin(&perfetto->packet, PACKET_TRACK_EVENT);
-	ada_proto_varint(&perfetto->packet, EVENT_TYPE, type);
-	ada_proto_varint(&perfetto->packet, EVENT_TRACK_UUID, track_uuid);
-	return event;
-}
-
-int ada_perfetto_event_end(struct ada_perfetto *perfetto, size_t event)
-{
-	ada_proto_end(&perfetto->packet, event);
-	return ada_perfetto_packet_done(perfetto);
-}
 
 static int put_window(void *context, const struct ada_export_window *window)
 {
@@ -313,7 +198,7 @@ static int put_mark(void *context, const struct ada_export_mark *mark)
 	size_t event = ada_perfetto_event_begin(perfetto, mark->ns, TYPE_INSTANT, uuid);
 
 	ada_proto_string(packet, EVENT_CATEGORIES, "mark");
-	put_clean(packet, EVENT_NAME, mark->label ? mark->label : mark->kind ? mark->kind : "mark");
+	ada_perfetto_put_clean(packet, EVENT_NAME, mark->label ? mark->label : mark->kind ? mark->kind : "mark");
 	ada_perfetto_note_u64(packet, "window", mark->window);
 	if (mark->kind)
 		ada_perfetto_note_text(packet, "kind", mark->kind);
@@ -378,6 +263,7 @@ int ada_perfetto_end_process(struct ada_perfetto *perfetto)
 		result = put_counter(perfetto, "lost events", perfetto->rates.lost);
 	return result;
 }
+
 /* Shows the moments of the anchors, and gives the clocks' numbers their names. */
 static int put_anchors(struct ada_perfetto *perfetto)
 {
@@ -447,7 +333,7 @@ static void note_argument(struct ada_proto *packet, const struct ada_argument *a
 	char name[32];
 
 	snprintf(name, sizeof name, "argument %zu", number);
-	put_clean(packet, ANNOTATION_NAME, *argument->name ? argument->name : name);
+	ada_perfetto_put_clean(packet, ANNOTATION_NAME, *argument->name ? argument->name : name);
 	/* Numbers that people write as such; an enumeration's text says more. */
 	if (argument->kind == ADA_ARGUMENT_NUMBER && !argument->text[strspn(argument->text, "-0123456789")])
 		ada_proto_varint(packet, argument->is_unsigned ? ANNOTATION_UINT : ANNOTATION_INT, (uint64_t)argument->number);
@@ -456,9 +342,9 @@ static void note_argument(struct ada_proto *packet, const struct ada_argument *a
 	else if (argument->kind == ADA_ARGUMENT_POINTER)
 		ada_proto_varint(packet, ANNOTATION_POINTER, (uint64_t)argument->number);
 	else if (argument->kind == ADA_ARGUMENT_STRING && argument->string && !argument->cut)
-		put_clean(packet, ANNOTATION_STRING, argument->string);
+		ada_perfetto_put_clean(packet, ANNOTATION_STRING, argument->string);
 	else
-		put_clean(packet, ANNOTATION_STRING, argument->text);
+		ada_perfetto_put_clean(packet, ANNOTATION_STRING, argument->text);
 	ada_proto_end(packet, note);
 }
 
