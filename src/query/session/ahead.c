@@ -8,7 +8,7 @@
 #include <sys/sysinfo.h>
 #include "base/array.h"
 #include "base/file.h"
-#include "query/session/live_open.h"
+#include "query/session/threads.h"
 
 #define HELPERS_MAX 7
 #define THREADS_MIN 64 /* or a helper is not worth its start */
