@@ -155,6 +155,15 @@ char *ada_format_duration(uint64_t ns, char text[ADA_UNITS_TEXT])
 	return unit_format(ns, units, 1000, text);
 }
 
+char *ada_format_call_duration(uint64_t ns, bool open, char text[ADA_UNITS_TEXT])
+{
+	char duration[ADA_UNITS_TEXT];
+
+	/* The longest has 13 characters. */
+	snprintf(text, ADA_UNITS_TEXT, "%s%.20s", open ? "open " : "", ada_format_duration(ns, duration));
+	return text;
+}
+
 char *ada_format_size(uint64_t bytes, char text[ADA_UNITS_TEXT])
 {
 	static const struct unit units[] = { { "B", 1 },	  { "KiB", 1u << 10 },		{ "MiB", 1u << 20 },

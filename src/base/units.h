@@ -2,6 +2,7 @@
  * names it; out of range is an error, never a wrap. */
 #ifndef ADA_BASE_UNITS_H
 #define ADA_BASE_UNITS_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/error.h"
@@ -15,6 +16,8 @@ int ada_parse_time(const char *text, uint64_t start_ns, uint64_t *ns, struct ada
 #define ADA_UNITS_TEXT 32
 /* Each fills and returns `text`. Three significant digits: "1.23 ms", "64.0 MiB", "12.3 M". */
 char *ada_format_duration(uint64_t ns, char text[ADA_UNITS_TEXT]);
+/* Of a call: "open 1.23 ms" of one that has not returned. */
+char *ada_format_call_duration(uint64_t ns, bool open, char text[ADA_UNITS_TEXT]);
 char *ada_format_size(uint64_t bytes, char text[ADA_UNITS_TEXT]);
 char *ada_format_count(uint64_t count, char text[ADA_UNITS_TEXT]);
 char *ada_format_grouped(uint64_t number, char text[ADA_UNITS_TEXT]); /* all its digits: "12,003" */

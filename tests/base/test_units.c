@@ -131,6 +131,15 @@ static void test_formats_have_three_digits(void **state)
 	}
 }
 
+static void test_open_calls_say_so(void **state)
+{
+	char text[ADA_UNITS_TEXT];
+
+	assert_string_equal(ada_format_call_duration(3200000000, false, text), "3.20 s");
+	assert_string_equal(ada_format_call_duration(3200000000, true, text), "open 3.20 s");
+	assert_string_equal(ada_format_call_duration(UINT64_MAX, true, text), "open 18446744074 s");
+}
+
 static void test_digits_are_grouped(void **state)
 {
 	char text[ADA_UNITS_TEXT];
@@ -149,6 +158,7 @@ int main(void)
 		cmocka_unit_test(test_counts_have_bounds),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_formats_have_three_digits),
+		cmocka_unit_test(test_open_calls_say_so),
 		cmocka_unit_test(test_digits_are_grouped),
 	};
 

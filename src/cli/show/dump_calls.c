@@ -11,7 +11,6 @@
 
 #define KEPT_LEAST (1u << 16) /* calls, before those behind the limit are dropped */
 #define DURATION_WIDTH 9
-#define DURATION_TEXT (sizeof "open " + ADA_UNITS_TEXT)
 #define INDENT_MAX 64
 
 struct call {
@@ -89,21 +88,12 @@ static const char *const outcomes[] = { [ADA_OUTCOME_RETURN] = "return",
 					[ADA_OUTCOME_OPEN] = "open",
 					[ADA_OUTCOME_UNKNOWN] = "unknown" };
 
-/* "55.2 ms", of a call that never returned "open 55.2 ms". */
-static size_t duration_text(const struct call *call, char text[DURATION_TEXT])
-{
-	char duration[ADA_UNITS_TEXT];
-
-	return (size_t)snprintf(text, DURATION_TEXT, "%s%s", call->outcome == ADA_OUTCOME_OPEN ? "open " : "",
-				ada_format_duration(call->duration_ns, duration));
-}
-
 static void put_duration(struct ada_dump *dump, const struct call *call, size_t width)
 {
-	char text[DURATION_TEXT] = "-";
+	char text[ADA_UNITS_TEXT] = "-";
 
 	if (call->outcome != ADA_OUTCOME_UNKNOWN)
-		duration_text(call, text);
+		ada_format_call_duration(call->duration_ns, call->outcome == ADA_OUTCOME_OPEN, text);
 	ada_dump_duration(dump, text, call->duration_ns, width);
 }
 
@@ -134,11 +124,11 @@ static void put_values(struct ada_dump *dump, const struct call *call, uint64_t 
 static size_t duration_width(const struct gathering *gathering)
 {
 	size_t width = DURATION_WIDTH;
-	char text[DURATION_TEXT];
+	char text[ADA_UNITS_TEXT];
 
 	for (size_t i = 0; i < gathering->calls.count; i++) {
 		const struct call *call = &gathering->calls.items[i];
-		size_t length = call->outcome == ADA_OUTCOME_OPEN ? duration_text(call, text) : 0;
+		size_t length = call->outcome == ADA_OUTCOME_OPEN ? strlen(ada_format_call_duration(call->duration_ns, true, text)) : 0;
 
 		width = length > width ? length : width;
 	}

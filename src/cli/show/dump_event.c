@@ -201,8 +201,7 @@ static void put_text(struct ada_dump *dump, const struct ada_moment *moment, con
 		ada_output_string(output, "\033[0m");
 	if (moment->duration_known || moment->open) {
 		ada_output_spaces(output, GAP);
-		ada_output_string(output, moment->open ? "open " : "");
-		ada_dump_duration(dump, ada_format_duration(moment->duration_ns, text), moment->duration_ns, 0);
+		ada_dump_duration(dump, ada_format_call_duration(moment->duration_ns, moment->open, text), moment->duration_ns, 0);
 	}
 	if (name && name->file && event->event_kind == ADA_EVENT_CALL) {
 		ada_output_string(output, "  at ");

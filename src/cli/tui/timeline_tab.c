@@ -14,8 +14,8 @@
 
 #define LOOK_EVENTS 65536 /* how far a row looks for its call's end; then it says "more than" */
 #define INDENT_MAX 40
-#define DURATION_TEXT (sizeof "open " + ADA_UNITS_TEXT)
-#define FIND_EVENTS (1u << 16) /* between two questions whether to go on */
+#define DURATION_TEXT (ADA_UNITS_TEXT + 1) /* ">" before it */
+#define FIND_EVENTS (1u << 16)		   /* between two questions whether to go on */
 
 static const struct ada_thread *shown_thread(const struct ada_tui *tui)
 {
@@ -73,11 +73,8 @@ static void duration_text(const struct ada_thread *thread, uint64_t position, ch
 	if (found == ADA_WALK_UNKNOWN)
 		strcpy(text, "-");
 	else
-		snprintf(text, DURATION_TEXT, "%s%s",
-			 found == ADA_WALK_FARTHER ? ">" :
-			 found == ADA_WALK_GOES_ON ? "open " :
-						     "",
-			 ada_format_duration(duration_ns, duration));
+		snprintf(text, DURATION_TEXT, "%s%s", found == ADA_WALK_FARTHER ? ">" : "",
+			 ada_format_call_duration(duration_ns, found == ADA_WALK_GOES_ON, duration));
 }
 
 static void put_call(struct ada_tui *tui, struct ada_output *output, uint64_t position)
