@@ -23,7 +23,6 @@
 
 #define NOINLINE __attribute__((noinline))
 #define UNHOOKED __attribute__((noinline, patchable_function_entry(0, 0)))
-#define BARRIER __asm__ volatile("" ::: "memory")
 
 #define POOL_CHUNKS 1000
 #define TAIL_CALLS 3000000
@@ -227,7 +226,6 @@ UNHOOKED static int registers_kept()
 	good &= (flags_out & 0x8d5) == (flags_in & 0x8d5) || (free >> ADA_REGISTER_FLAGS & 1);
 	return good;
 }
-
 
 // what is recorded of an exception, in order: kind and depth, relative to the first
 static char trail[256];

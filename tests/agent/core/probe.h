@@ -1,7 +1,9 @@
 /* A call of which every register is known: probe.S. */
 #ifndef TESTS_AGENT_PROBE_H
 #define TESTS_AGENT_PROBE_H
+#include <stddef.h>
 #include <stdint.h>
+#include "abi/plan.h"
 
 #define PROBE_FLAGS 0x8d5 /* those of arithmetic: OF SF ZF AF PF CF */
 
@@ -10,6 +12,13 @@ struct probe {
 	uint64_t flags, unused;
 	uint64_t xmm[16][2];
 };
+/* By enum ada_register. */
+static const size_t probe_places[ADA_REGISTER_COUNT] = {
+	offsetof(struct probe, rax), offsetof(struct probe, rcx),   offsetof(struct probe, rdx), offsetof(struct probe, rsi),
+	offsetof(struct probe, rdi), offsetof(struct probe, r8),    offsetof(struct probe, r9),	 offsetof(struct probe, r10),
+	offsetof(struct probe, r11), offsetof(struct probe, flags),
+};
+
 /* With the registers *in, from the stack that ends at `sp` (NULL: this one), on top of it `words` words of `stack`. */
 void probe_call(const struct probe *in, struct probe *out, const void *stack, uint64_t words, void *sp);
 extern char probe_return[], probed[], probe_tail[];

@@ -17,9 +17,6 @@
 #include "fake.h"
 #include "../../test.h"
 
-#define HOOKED __attribute__((noinline, noclone, patchable_function_entry(5, 0)))
-#define BARRIER __asm__ volatile("" ::: "memory")
-
 HOOKED static long leaf(long x)
 {
 	BARRIER;

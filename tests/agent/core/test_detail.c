@@ -13,8 +13,6 @@
 #include "probe.h"
 #include "../../test.h"
 
-#define HOOKED __attribute__((noinline, noclone, patchable_function_entry(5, 0)))
-#define BARRIER __asm__ volatile("" ::: "memory")
 #define WORDS 40 /* more than a record takes */
 
 HOOKED static long leaf(long x)
@@ -64,11 +62,6 @@ static void inputs_make(uint64_t seed)
 }
 
 #define RESULTS (1 << ADA_REGISTER_RAX | 1 << ADA_REGISTER_RDX)
-static const size_t places[ADA_REGISTER_COUNT] = {
-	offsetof(struct probe, rax), offsetof(struct probe, rcx),   offsetof(struct probe, rdx), offsetof(struct probe, rsi),
-	offsetof(struct probe, rdi), offsetof(struct probe, r8),    offsetof(struct probe, r9),	 offsetof(struct probe, r10),
-	offsetof(struct probe, r11), offsetof(struct probe, flags),
-};
 
 /* Everything that the call leaves is as without a hook, but for what is free. */
 static void registers_kept(void)
@@ -85,7 +78,7 @@ static void registers_kept(void)
 	out.flags &= PROBE_FLAGS;
 	for (uint32_t i = 0; i < ADA_REGISTER_COUNT; i++)
 		if (((fake_free_at_entry | fake_free_at_exit) & ~RESULTS) >> i & 1)
-			memcpy((char *)&out + places[i], (char *)&expected + places[i], 8);
+			memcpy((char *)&out + probe_places[i], (char *)&expected + probe_places[i], 8);
 	assert_memory_equal(&out, &expected, sizeof out);
 }
 

@@ -10,8 +10,6 @@
 #include "fake.h"
 #include "../../test.h"
 
-#define HOOKED __attribute__((noinline, noclone, patchable_function_entry(5, 0)))
-#define BARRIER __asm__ volatile("" ::: "memory")
 #define THREADS 4
 
 HOOKED static long leaf(long x)

@@ -5,8 +5,6 @@
 #include "fake.h"
 #include "../../test.h"
 
-#define HOOKED __attribute__((noinline, noclone, patchable_function_entry(5, 0)))
-#define BARRIER __asm__ volatile("" ::: "memory")
 #define CALLS (3 * ADA_CHUNK_EVENTS) /* slow paths among them: the first, each chunk's first */
 
 HOOKED static long leaf(long x)

@@ -5,8 +5,6 @@
 #include "fake.h"
 #include "../../test.h"
 
-#define HOOKED __attribute__((noinline, noclone, patchable_function_entry(5, 0)))
-
 HOOKED static long leaf(long x)
 {
 	__asm__ volatile("");

@@ -14,8 +14,6 @@
 #include "../../test.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
-#define HOOKED __attribute__((noinline, noclone, patchable_function_entry(5, 0)))
-#define BARRIER __asm__ volatile("" ::: "memory")
 #define BIT(name) (1 << ADA_REGISTER_##name)
 #define FLAGS BIT(FLAGS)
 #define VALUES (BIT(R10) | BIT(R11) | FLAGS)
@@ -74,12 +72,6 @@ static void inputs_make(uint64_t seed)
 		probe_results[i] = 0x1122334455667788ull * (i + 5 + seed);
 }
 
-static const size_t places[ADA_REGISTER_COUNT] = {
-	offsetof(struct probe, rax), offsetof(struct probe, rcx),   offsetof(struct probe, rdx), offsetof(struct probe, rsi),
-	offsetof(struct probe, rdi), offsetof(struct probe, r8),    offsetof(struct probe, r9),	 offsetof(struct probe, r10),
-	offsetof(struct probe, r11), offsetof(struct probe, flags),
-};
-
 /* A bit an enum ada_register: what the call has changed of these. Of all else nothing has. */
 static uint32_t changed(void)
 {
@@ -89,7 +81,7 @@ static uint32_t changed(void)
 	expected.flags &= PROBE_FLAGS;
 	out.flags &= PROBE_FLAGS;
 	for (uint32_t i = 0; i < ADA_REGISTER_COUNT; i++) {
-		uint64_t *before = (uint64_t *)((char *)&expected + places[i]), *after = (uint64_t *)((char *)&out + places[i]);
+		uint64_t *before = (uint64_t *)((char *)&expected + probe_places[i]), *after = (uint64_t *)((char *)&out + probe_places[i]);
 
 		if (!(RESULTS >> i & 1) && *before != *after) {
 			set |= 1u << i;
