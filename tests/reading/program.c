@@ -1,4 +1,5 @@
-/* program THREADS PERIOD_US: its threads call at a moderate rate until the input ends; a line is said "ready" to begin with. */
+/* program THREADS PERIOD_US: its threads call at a moderate rate until the input ends; a line is said "ready" to begin with. The rate falls,
+ * so that whoever reads more slowly hasn't much more to read: else a busy machine would never come to the end. */
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,10 +23,12 @@ __attribute__((noinline)) int branch(int n)
 
 static void *worker(void *context)
 {
-	for (int n = 0; !atomic_load(&ended);) {
+	int n = 0;
+
+	for (unsigned long round = 0; !atomic_load(&ended); round++) {
 		for (int i = 0; i < 5; i++)
 			n = branch(n);
-		usleep(period_us);
+		usleep((useconds_t)(period_us + period_us * round / 1000));
 	}
 	return NULL;
 }
