@@ -26,7 +26,7 @@ def both(ada, tmp_path, pytestconfig):
     untraced result and the two directories."""
     further = pytestconfig.getoption("--trace-option")
 
-    def check(argv, prepare=lambda place: None, options=(), normalise=lambda text: text, timeout=120, **keywords):
+    def check(argv, prepare=lambda place: None, options=(), normalise=lambda text: text, timeout=300, **keywords):
         places = [tmp_path / "untraced" / "work", tmp_path / "traced" / "work"]
         for place in places:
             place.mkdir(parents=True)
@@ -116,11 +116,11 @@ def data(tmp_path_factory, rounds):
                          ids=["zstd", "gzip"])
 def test_round_trip(pack, unpack, packed, both, need, data, tmp_path, ada):
     need(shutil.which(pack[0]), pack[0])
-    _, places = both(pack, prepare=lambda place: shutil.copy(data, place), timeout=240)
+    _, places = both(pack, prepare=lambda place: shutil.copy(data, place), timeout=300)
     assert digest(places[0] / packed) == digest(places[1] / packed)
     if ada is None:
         return
-    traced = ada.trace(tmp_path / "out", unpack, cwd=places[1], timeout=240)
+    traced = ada.trace(tmp_path / "out", unpack, cwd=places[1], timeout=300)
     assert traced.status == 0 and traced.stdout == data.read_bytes()
     check_recording(ada, tmp_path / "out")
     shutil.rmtree(tmp_path / "out")

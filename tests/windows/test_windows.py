@@ -95,7 +95,7 @@ def test_windows_are_where_the_marks_ask_for_them(ada, program, tmp_path):
 
 
 def test_more_threads_than_the_pool_has_chunks(ada, build_dir, tmp_path):
-    """The default buffer has 204 chunks of detail; each thread of many begins with a smaller one."""
+    """The default buffer has 341 chunks of detail; each thread of many begins with a smaller one."""
     program = build_dir / "windows" / "alive"
     program.parent.mkdir(exist_ok=True)
     source = HERE.parent / "programs" / "threads" / "five_thousand_alive.c"
