@@ -54,7 +54,7 @@ static void make_pool(void)
 		struct ada_segment *segment = &pool[i].segment;
 
 		assert(!__real_ada_segment_create(segment, &options, &agent_fd, &error));
-		assert(segment->total_bytes <= PAGES_MAX * ADA_PAGE);
+		assert(segment->total_bytes <= PAGES_MAX * ADA_PAGE_BYTES);
 		close(agent_fd);
 		if (!i) {
 			fd = segment->fd;
@@ -84,7 +84,7 @@ void fuzz_touch(const void *at, size_t bytes)
 	struct pool *one = pool_of(at);
 	size_t offset = (size_t)((uintptr_t)at - (uintptr_t)one->segment.shm);
 
-	for (size_t page = offset / ADA_PAGE; page <= (offset + bytes - 1) / ADA_PAGE; page++)
+	for (size_t page = offset / ADA_PAGE_BYTES; page <= (offset + bytes - 1) / ADA_PAGE_BYTES; page++)
 		if (!one->noted[page]) {
 			one->noted[page] = true;
 			one->pages[one->count++] = (uint16_t)page;
@@ -123,8 +123,8 @@ static void compare(const struct pool *one)
 	const uint8_t *shm = (const uint8_t *)one->segment.shm;
 
 	for (size_t at = 0; at < one->segment.total_bytes; at++) {
-		if (!(at % ADA_PAGE) && !memcmp(shm + at, pristine + at, ADA_PAGE))
-			at += ADA_PAGE - 1;
+		if (!(at % ADA_PAGE_BYTES) && !memcmp(shm + at, pristine + at, ADA_PAGE_BYTES))
+			at += ADA_PAGE_BYTES - 1;
 		else if (shm[at] != pristine[at]) {
 			fprintf(stderr, "what was written to the segment at 0x%zx was not told of\n", at);
 			abort();
@@ -139,7 +139,7 @@ static void renew(struct pool *one)
 
 	for (size_t i = 0; i < one->count; i++) {
 		one->noted[one->pages[i]] = false;
-		put_back(one, (uint8_t *)segment->shm + one->pages[i] * ADA_PAGE, ADA_PAGE);
+		put_back(one, (uint8_t *)segment->shm + one->pages[i] * ADA_PAGE_BYTES, ADA_PAGE_BYTES);
 	}
 	one->count = 0;
 	put_back_policy(one);
@@ -229,14 +229,14 @@ int __wrap_ada_segment_policy_room(struct ada_segment *segment, uint64_t offset,
 int __wrap_mincore(void *start, size_t bytes, unsigned char *pages);
 int __wrap_mincore(void *start, size_t bytes, unsigned char *pages)
 {
-	for (size_t i = 0; i < (bytes + ADA_PAGE - 1) / ADA_PAGE; i++)
-		pages[i] = (((uintptr_t)start + i * ADA_PAGE) >> 19) % 4 != 3;
+	for (size_t i = 0; i < (bytes + ADA_PAGE_BYTES - 1) / ADA_PAGE_BYTES; i++)
+		pages[i] = (((uintptr_t)start + i * ADA_PAGE_BYTES) >> 19) % 4 != 3;
 	return 0;
 }
 
 int __wrap_fstatvfs64(int fd, struct statvfs64 *room);
 int __wrap_fstatvfs64(int fd, struct statvfs64 *room)
 {
-	*room = (struct statvfs64){ .f_bsize = ADA_PAGE }; /* without a limit */
+	*room = (struct statvfs64){ .f_bsize = ADA_PAGE_BYTES }; /* without a limit */
 	return 0;
 }

@@ -27,6 +27,7 @@
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "abi/page.h"
 
 #define ADA_RULES_MAX 64u
 #define ADA_FUNCTIONS_MAX (1u << 21) /* with a dense number, in one process; no trigger can name the rest */
@@ -162,7 +163,7 @@ static_assert(sizeof(struct ada_policy_table) + ADA_CAPTURE_SETS * sizeof(struct
 #define ADA_POLICY_FLAGS (ADA_POLICY_CLASSES + 2u * ADA_FUNCTIONS_MAX)	  /* uint8_t[ADA_FUNCTIONS_MAX] */
 #define ADA_POLICY_CAPTURE_NUMBERS (ADA_POLICY_FLAGS + ADA_FUNCTIONS_MAX) /* uint8_t[ADA_FUNCTIONS_MAX] */
 #define ADA_POLICY_TABLE_BYTES (ADA_POLICY_CAPTURE_NUMBERS + ADA_FUNCTIONS_MAX)
-static_assert(ADA_POLICY_MASKS >= sizeof(struct ada_policy_table) && ADA_POLICY_TABLE_BYTES % 4096 == 0, "pages");
+static_assert(ADA_POLICY_MASKS >= sizeof(struct ada_policy_table) && ADA_POLICY_TABLE_BYTES % ADA_PAGE_BYTES == 0, "pages");
 
 /* Agents change a state atomically, without locks. The recorder zeroes it when the slot gets a new rule, the new incarnation first. An
  * agent that is about to change the state for the former rule looks at the incarnation, but may come late by that one change: so the
@@ -188,7 +189,7 @@ static_assert(sizeof(struct ada_rule_state) == 128, "rule state");
 #define ADA_POLICY_SAMPLES (ADA_POLICY_STATES + ADA_RULES_MAX * 128u)		 /* pages of a slot exist for kinds that need them */
 #define ADA_POLICY_SPANS (ADA_POLICY_SAMPLES + ADA_RULES_MAX * ADA_SAMPLE_BYTES) /* likewise */
 #define ADA_POLICY_BYTES (ADA_POLICY_SPANS + ADA_RULES_MAX * ADA_SPAN_BYTES)
-static_assert(ADA_POLICY_SAMPLES % 4096 == 0 && ADA_POLICY_BYTES % 4096 == 0, "pages");
+static_assert(ADA_POLICY_SAMPLES % ADA_PAGE_BYTES == 0 && ADA_POLICY_BYTES % ADA_PAGE_BYTES == 0, "pages");
 
 /* What has begun: abi/span.h. */
 struct ada_begun {

@@ -43,6 +43,7 @@
 #ifndef ADA_ABI_WIRE_H
 #define ADA_ABI_WIRE_H
 #include "abi/detail.h"
+#include "abi/page.h"
 #include "abi/plan.h"
 #include "abi/policy.h"
 #include "abi/ready.h"
@@ -313,7 +314,7 @@ struct ada_shm {
 static_assert(offsetof(struct ada_shm, policy_flags) % 8 == 0, "atomic");
 static_assert(offsetof(struct ada_shm, disabled) % 64 == 0, "agent's line");
 static_assert(offsetof(struct ada_shm, crash) % 64 == 0, "crash");
-static_assert(sizeof(struct ada_shm) <= 4096, "one page");
+static_assert(sizeof(struct ada_shm) <= ADA_PAGE_BYTES, "one page");
 
 /* Whether the recorder lives: one page a session, a file of its own that agents map read-only. `owner` is a robust futex of a thread of
  * the recorder. That thread dies only with all the others; then the kernel takes its id out and sets ADA_PRESENCE_DIED, before anyone has

@@ -13,11 +13,11 @@
  * has neither what the slow path was at work on nor what it left here, so in the child the slow path ends with the wait.
  */
 #include <sys/mman.h>
+#include "abi/page.h"
 #include "agent/core/state.h"
 
 #define LEAST_BYTES 16384 /* so much of a stack must be free for a slow path to begin there */
 #define SPARE_BYTES 65536
-#define PAGE_BYTES 4096
 #define OPEN ~0ull /* instead of a mask: signals are and stay open */
 
 /* The slow path that this thread is in: its thread, the program's signal mask, where its frame is, the lock that it holds. */
@@ -68,7 +68,7 @@ void ada_lean_attach(void)
 {
 	bool detail = ada_setup.detail_limit;
 
-	if (lean == LEAN_UNKNOWN && ada_sys_failed(ada_sys_advise(&ada_limit, PAGE_BYTES, MADV_WIPEONFORK)))
+	if (lean == LEAN_UNKNOWN && ada_sys_failed(ada_sys_advise(&ada_limit, ADA_PAGE_BYTES, MADV_WIPEONFORK)))
 		lean = LEAN_NONE;
 	else if (lean == LEAN_UNKNOWN)
 		lean = detail ? LEAN_DETAIL : LEAN_INDEX;

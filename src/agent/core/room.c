@@ -17,6 +17,7 @@
  * gets.
  */
 #include <sys/mman.h>
+#include "abi/page.h"
 #include "agent/core/state.h"
 #include "agent/ground/space.h"
 
@@ -25,9 +26,8 @@
 #define WORDS 512	  /* pointers of an environment */
 #define JUDGEMENTS 3	  /* of handlers that came in between */
 #define STACK_BYTES 34816 /* of slow paths */
-#define PAGE_BYTES 4096
-#define AT_HAND 1536 /* of the page that a room's stack ends in, for frames and all that comes before them */
-#define SPARED 8     /* a shadow stack takes at most one part in so many of the address space that is left */
+#define AT_HAND 1536	  /* of the page that a room's stack ends in, for frames and all that comes before them */
+#define SPARED 8	  /* a shadow stack takes at most one part in so many of the address space that is left */
 
 struct room {
 	uint64_t words[WORDS];
@@ -43,7 +43,7 @@ struct room {
 	uint32_t reserved[2];
 	char first[]; /* the shadow stack, at first */
 };
-static_assert(offsetof(struct room, shadow) % PAGE_BYTES == PAGE_BYTES - AT_HAND, "both stacks begin in one page");
+static_assert(offsetof(struct room, shadow) % ADA_PAGE_BYTES == ADA_PAGE_BYTES - AT_HAND, "both stacks begin in one page");
 
 static __thread struct room *own;
 

@@ -11,10 +11,10 @@
  * elsewhere just then we look again, but not often.
  */
 #include <sys/resource.h>
+#include "abi/page.h"
 #include "agent/core/state.h"
 
 #define TRIES_MAX 8
-#define PAGE 4096ull
 #define CONTROL_ALIGNED 64
 #define CONTROL_BYTES 2304 /* how far into libc's control block we look; it may be shorter, so each further page is asked for first */
 #define LINE_BYTES 128	   /* enough for the part of a line that we want; longer paths are cut */
@@ -121,7 +121,7 @@ static bool is_stack(const uint64_t memory[3], uint64_t control_block)
 {
 	uint64_t used = control_block - memory[0];
 
-	if ((memory[0] | memory[1] | memory[2]) % PAGE || memory[0] >= control_block || used >= memory[1])
+	if ((memory[0] | memory[1] | memory[2]) % ADA_PAGE_BYTES || memory[0] >= control_block || used >= memory[1])
 		return false;
 	return memory[2] && memory[2] < used && ada_stack_readable(memory[0] + memory[2]) &&
 	       !ada_stack_readable(memory[0] + memory[2] - sizeof(uint64_t));
@@ -137,7 +137,7 @@ static bool control_block_tells(struct ada_thread *thread)
 	for (uint64_t at = control_block; at < control_block + CONTROL_BYTES; at += sizeof(uint64_t)) {
 		uint64_t last = at + 2 * sizeof(uint64_t);
 
-		if (last % PAGE < sizeof(uint64_t) && !ada_stack_readable(last))
+		if (last % ADA_PAGE_BYTES < sizeof(uint64_t) && !ada_stack_readable(last))
 			return false;
 		if (is_stack((const uint64_t *)at, control_block)) {
 			thread->stack_low = ((const uint64_t *)at)[0] + ((const uint64_t *)at)[2];

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include "agent/ground/space.h"
+#include "abi/page.h"
 #include "agent/ground/sys.h"
 
 #define PLACE_BITS 17
@@ -18,7 +19,6 @@
 #define PROBES 64u
 #define TAKEN 1ull		    /* a place that is about to be filled */
 #define RESERVE_BYTES (64ull << 20) /* of a hard limit, for what comes later */
-#define PAGE 4096ull
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
 
@@ -30,7 +30,7 @@ static bool limited;
 
 static uint64_t whole(uint64_t bytes)
 {
-	return (bytes + PAGE - 1) & ~(PAGE - 1);
+	return (bytes + ADA_PAGE_BYTES - 1) & ~(ADA_PAGE_BYTES - 1);
 }
 
 static uint64_t plus(uint64_t limit, uint64_t bytes)
@@ -94,7 +94,7 @@ bool ada_space_limit_dress(const struct rlimit *asked, struct rlimit *kernel)
 	else if (asked->rlim_max < was)
 		hard = less(hard, now.rlim_max);
 	else if (hard <= now.rlim_max) /* more than it has: let the kernel judge that */
-		hard = plus(now.rlim_max, PAGE);
+		hard = plus(now.rlim_max, ADA_PAGE_BYTES);
 	*kernel = (struct rlimit){ less(plus(asked->rlim_cur, bytes), hard), hard };
 	return true;
 }
@@ -151,7 +151,7 @@ uint64_t ada_space_left(void)
 
 	if (!limit_ask(&limit) || limit.rlim_cur == RLIM_INFINITY)
 		return UINT64_MAX;
-	used = number_read("/proc/self/statm") * PAGE;
+	used = number_read("/proc/self/statm") * ADA_PAGE_BYTES;
 	return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
 }
 
@@ -159,7 +159,7 @@ uint64_t ada_space_left(void)
 
 static struct ada_range *place_at(uint64_t start, uint32_t probe)
 {
-	uint64_t page = start / PAGE, cluster = (page >> CLUSTER_BITS) * 0x9e3779b97f4a7c15u >> (64 - PLACE_BITS + CLUSTER_BITS);
+	uint64_t page = start / ADA_PAGE_BYTES, cluster = (page >> CLUSTER_BITS) * 0x9e3779b97f4a7c15u >> (64 - PLACE_BITS + CLUSTER_BITS);
 
 	return &table[((cluster << CLUSTER_BITS) + page % (1u << CLUSTER_BITS) + probe) % (1u << PLACE_BITS)];
 }
@@ -228,7 +228,7 @@ void ada_space_note(uint64_t start, uint64_t bytes)
 
 void ada_space_note_agent(void)
 {
-	uint64_t start = (uint64_t)__ehdr_start & ~(PAGE - 1), bytes = (uint64_t)_end - start;
+	uint64_t start = (uint64_t)__ehdr_start & ~(ADA_PAGE_BYTES - 1), bytes = (uint64_t)_end - start;
 
 	ada_space_expect(bytes);
 	ada_space_note(start, bytes);

@@ -1,8 +1,8 @@
 # The agent's large tables, in a segment that the file says is not writable: collectors (Boehm's) take every writable segment of
 # every module for roots, and would read megabytes of ours at each collection. ada_state_open() makes it writable, in processes
 # that record. It lies where code reaches it by fixed distances, which a mapping of its own would not.
+#include "abi/page.h"
 #include "offsets.h"
-#define PAGE 4096
 
 .macro TABLE name, bytes
 	.globl \name
@@ -14,7 +14,7 @@
 .endm
 
 	.section .ada_state,"a",@nobits
-	.balign PAGE
+	.balign ADA_PAGE_BYTES
 	.globl ada_state, ada_state_end
 	.hidden ada_state, ada_state_end
 ada_state:
@@ -23,11 +23,11 @@ ada_state:
 	TABLE ada_sites_refused, 8*ADA_REFUSED
 	TABLE ada_rooms, 8*ADA_THREADS_MAX
 	TABLE ada_modules, MODULE_BYTES*ADA_MODULES_MAX
-	.balign PAGE
-	TABLE ada_limit, PAGE		# alone: a fork's child finds it zero
-	.balign PAGE
+	.balign ADA_PAGE_BYTES
+	TABLE ada_limit, ADA_PAGE_BYTES		# alone: a fork's child finds it zero
+	.balign ADA_PAGE_BYTES
 ada_state_end:
 	# Never written: it takes no memory
 	TABLE ada_no_flags, ADA_FUNCTIONS_MAX
-	.balign PAGE
+	.balign ADA_PAGE_BYTES
 	.section .note.GNU-stack,"",@progbits

@@ -10,12 +10,11 @@
  */
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include "abi/page.h"
 #include "agent/hook/parts.h"
 #include "agent/hook/view.h"
 
 #pragma weak dlsym
-
-#define PAGE 4096ull
 
 typedef int find_function(void *address, struct dl_find_object *result);
 
@@ -45,7 +44,8 @@ ADA_SLOW static find_function *find_real_slow(void)
 
 static bool guard(struct frames_header *header, int32_t *fde)
 {
-	char *first = (char *)((uint64_t)fde & -PAGE), *end = (char *)(((uint64_t)(fde + 1) + PAGE - 1) & -PAGE);
+	char *first = (char *)((uint64_t)fde & -ADA_PAGE_BYTES),
+	     *end = (char *)(((uint64_t)(fde + 1) + ADA_PAGE_BYTES - 1) & -ADA_PAGE_BYTES);
 
 	if (ada_sys_failed(ada_sys_protect(first, end - first, PROT_READ | PROT_WRITE)))
 		return false;

@@ -9,11 +9,11 @@
  * many come in the life of a process.
  */
 #include <sys/mman.h>
+#include "abi/page.h"
 #include "abi/plan.h"
 #include "agent/hook/parts.h"
 #include "agent/hook/view.h"
 
-#define PAGE_BYTES 4096ull
 #define CELLS_MAX 5u /* of one trampoline: its body has up to 255 bytes */
 #define REACH_BYTES (1ull << 30)
 #define STEP_BYTES (4ull << 20)
@@ -43,7 +43,7 @@ static struct ada_region *regions; /* sealed once, for readers without lock: non
 
 static uint64_t pages(uint64_t bytes)
 {
-	return (bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	return (bytes + ADA_PAGE_BYTES - 1) & ~(ADA_PAGE_BYTES - 1);
 }
 
 /* Where the kernel would put it: mappings are dense around libraries, not least by our own segment, and a search would ask for each step. */
@@ -64,7 +64,7 @@ static uint8_t *reserve(uint64_t near_start, uint64_t near_end, uint64_t bytes)
 	uint64_t distance = GAP_BYTES + pages(bytes);
 	uint8_t *memory = NULL;
 
-	near_start &= ~(PAGE_BYTES - 1);
+	near_start &= ~(ADA_PAGE_BYTES - 1);
 	if (distance < near_start)
 		memory = ada_sys_map_at((void *)(near_start - distance), bytes, PROT_READ | PROT_WRITE);
 	if (!memory)
@@ -96,7 +96,7 @@ static bool holds_near(const struct ada_region *region)
 /* Cells that were built there and not sealed have not come into use. */
 static struct ada_region *region_with_room(uint64_t near_start, uint64_t near_end, uint32_t cell_bytes, uint32_t cells)
 {
-	uint32_t a_page = PAGE_BYTES / cell_bytes;
+	uint32_t a_page = ADA_PAGE_BYTES / cell_bytes;
 
 	for (struct ada_region *region = regions; region; region = region->next) {
 		uint32_t first = (region->cells_sealed + a_page - 1) / a_page * a_page;

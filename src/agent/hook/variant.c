@@ -9,10 +9,10 @@
  */
 #include <linux/rseq.h>
 #include <sys/mman.h>
+#include "abi/page.h"
 #include "abi/plan.h"
 #include "agent/hook/parts.h"
 
-#define PAGE_BYTES 4096ull
 #define BIT(name) (1u << ADA_REGISTER_##name)
 #define REGISTERS_LEAN (BIT(RAX) | BIT(RCX) | BIT(RDX) | BIT(R10) | BIT(R11) | BIT(FLAGS))
 
@@ -89,7 +89,7 @@ static bool bind(void)
 {
 	int64_t lean = (int64_t)&ada_lean - (int64_t)__builtin_thread_pointer(),
 		rseq = ada_setup.rseq_offset + offsetof(struct rseq, rseq_cs);
-	uint64_t start = (uint64_t)ada_lean_begin & -PAGE_BYTES, end = ((uint64_t)ada_lean_end + PAGE_BYTES - 1) & -PAGE_BYTES;
+	uint64_t start = (uint64_t)ada_lean_begin & -ADA_PAGE_BYTES, end = ((uint64_t)ada_lean_end + ADA_PAGE_BYTES - 1) & -ADA_PAGE_BYTES;
 
 	if (!ada_rseq_is_fixed() || lean != (int32_t)lean || rseq != (int32_t)rseq ||
 	    ada_sys_failed(ada_sys_protect((void *)start, end - start, PROT_READ | PROT_WRITE | PROT_EXEC)))
@@ -157,13 +157,13 @@ bool ada_variant_is_entry(uint64_t hook)
 /* Writes a short jump in one store: a thread that is behind the first instruction goes on in unchanged code. */
 static bool pass(uint8_t *hook, const uint8_t *instead)
 {
-	uint8_t *page = (uint8_t *)((uint64_t)hook & -PAGE_BYTES);
+	uint8_t *page = (uint8_t *)((uint64_t)hook & -ADA_PAGE_BYTES);
 	int64_t distance = instead - (hook + 2);
 
-	if (distance != (int8_t)distance || ada_sys_failed(ada_sys_protect(page, PAGE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC)))
+	if (distance != (int8_t)distance || ada_sys_failed(ada_sys_protect(page, ADA_PAGE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC)))
 		return false;
 	__atomic_store_n((uint16_t *)hook, 0xeb | (uint16_t)((uint8_t)distance << 8), __ATOMIC_RELEASE);
-	ada_sys_protect(page, PAGE_BYTES, PROT_READ | PROT_EXEC);
+	ada_sys_protect(page, ADA_PAGE_BYTES, PROT_READ | PROT_EXEC);
 	return true;
 }
 

@@ -3,16 +3,15 @@
  * __cxa_throw(object, const std::type_info *type, destructor): the name is the second word of the type. The arguments may be anything, so
  * their memory is only read through the kernel. Other throws (a Rust panic, a rethrow) have no type: an empty glob fits them.
  */
+#include "abi/page.h"
 #include "agent/ground/sys.h"
 #include "agent/judge/parts.h"
-
-#define PAGE 4096ull
 
 /* Reads a string, up to the end of a page where the next page is missing. Always ends in 0; false: nothing there. */
 static bool string_peek(char *string, size_t room, uint64_t address)
 {
 	long bytes = ada_sys_peek(string, address, room - 1);
-	uint64_t left = PAGE - address % PAGE;
+	uint64_t left = ADA_PAGE_BYTES - address % ADA_PAGE_BYTES;
 
 	if (ada_sys_failed(bytes) && left < room - 1)
 		bytes = ada_sys_peek(string, address, left);

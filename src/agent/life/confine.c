@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include "abi/page.h"
 #include "agent/life/life.h"
 
 #define FORBIDDEN SECCOMP_RET_KILL_THREAD
@@ -24,11 +25,11 @@ static const struct seccomp_data needs[] = {
 	{ .nr = SYS_rt_sigprocmask, .args = { SIG_SETMASK, 0, 0, 8 } },
 	{ .nr = SYS_rt_sigprocmask, .args = { -1ul, 0, 0, 8 } },
 	{ .nr = SYS_rt_sigreturn },
-	{ .nr = SYS_mmap, .args = { 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1ul } },
-	{ .nr = SYS_madvise, .args = { 0, 4096, MADV_POPULATE_WRITE } },
-	{ .nr = SYS_munmap, .args = { 0, 4096 } },
-	{ .nr = SYS_mprotect, .args = { 0, 4096, PROT_READ | PROT_WRITE } },
-	{ .nr = SYS_mprotect, .args = { 0, 4096, PROT_READ | PROT_EXEC } },
+	{ .nr = SYS_mmap, .args = { 0, ADA_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1ul } },
+	{ .nr = SYS_madvise, .args = { 0, ADA_PAGE_BYTES, MADV_POPULATE_WRITE } },
+	{ .nr = SYS_munmap, .args = { 0, ADA_PAGE_BYTES } },
+	{ .nr = SYS_mprotect, .args = { 0, ADA_PAGE_BYTES, PROT_READ | PROT_WRITE } },
+	{ .nr = SYS_mprotect, .args = { 0, ADA_PAGE_BYTES, PROT_READ | PROT_EXEC } },
 	{ .nr = SYS_prctl, .args = { PR_GET_NAME } },
 	{ .nr = SYS_prlimit64, .args = { 0, RLIMIT_STACK } },
 	{ .nr = SYS_gettid },

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <ucontext.h>
+#include "abi/page.h"
 #include "abi/rules.h"
 #include "agent/hook/hook.h"
 #include "agent/judge/judge.h"
@@ -74,7 +75,7 @@ static void crash_write(struct ada_crash *crash, const siginfo_t *info, const uc
 
 	/* A read that ends in a missing page tells only by pages how far it came; less is better than nothing. */
 	if (ada_sys_failed(bytes)) {
-		uint64_t left = 4096 - sp % 4096;
+		uint64_t left = ADA_PAGE_BYTES - sp % ADA_PAGE_BYTES;
 
 		bytes = left < sizeof crash->stack ? ada_sys_peek(crash->stack, sp, left) : 0;
 	}

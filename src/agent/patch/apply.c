@@ -6,10 +6,10 @@
  * bytes aren't as planned is left alone.
  */
 #include <sys/mman.h>
+#include "abi/page.h"
 #include "agent/patch/patch.h"
 
 #define JUMP_BYTES 5
-#define PAGE 4096ull
 
 ada_replacement_function *ada_apply_replacement;
 
@@ -225,8 +225,8 @@ static int text_protect(const struct ada_module *module, bool open)
 {
 	for (uint32_t i = 0; i < module->segment_count; i++) {
 		const Elf64_Phdr *segment = &module->segments[i];
-		uint64_t start = (module->bias + segment->p_vaddr) & -PAGE;
-		uint64_t end = (module->bias + segment->p_vaddr + segment->p_memsz + PAGE - 1) & -PAGE;
+		uint64_t start = (module->bias + segment->p_vaddr) & -ADA_PAGE_BYTES;
+		uint64_t end = (module->bias + segment->p_vaddr + segment->p_memsz + ADA_PAGE_BYTES - 1) & -ADA_PAGE_BYTES;
 		int protection = PROT_EXEC | (segment->p_flags & PF_R ? PROT_READ : 0) | (segment->p_flags & PF_W ? PROT_WRITE : 0);
 		long status;
 

@@ -4,9 +4,9 @@
  * Four bytes of a call change, its distance, while nothing else runs in the module (apply.c). A call whose bytes aren't as planned stays
  * as it is. So does one that would make too much of the text private memory: functions with several callers, which gain most, come first.
  */
+#include "abi/page.h"
 #include "agent/patch/patch.h"
 
-#define PAGE 4096ull
 #define OPCODE 0xe8
 #define PAGES_OF_ANY 16u /* so many pages of text may be changed for calls alone, ... */
 #define PAGES_SHARE 10u	 /* ... and one for so many that patches have changed */
@@ -56,7 +56,7 @@ static bool is_as_planned(const struct ada_module *module, const uint64_t *entri
 /* Notes that the page is changed. True: it wasn't yet. */
 static bool page_change(const struct choice *choice, uint64_t address)
 {
-	uint64_t page = (address - (choice->module->start & -PAGE)) / PAGE;
+	uint64_t page = (address - (choice->module->start & -ADA_PAGE_BYTES)) / ADA_PAGE_BYTES;
 	bool was = choice->changed[page / 8] >> page % 8 & 1;
 
 	choice->changed[page / 8] |= 1u << page % 8;
@@ -65,7 +65,7 @@ static bool page_change(const struct choice *choice, uint64_t address)
 
 static bool page_is_changed(const struct choice *choice, uint64_t address)
 {
-	uint64_t page = (address - (choice->module->start & -PAGE)) / PAGE;
+	uint64_t page = (address - (choice->module->start & -ADA_PAGE_BYTES)) / ADA_PAGE_BYTES;
 
 	return choice->changed[page / 8] >> page % 8 & 1;
 }
@@ -93,7 +93,7 @@ static bool may_change(struct choice *choice, uint64_t behind)
 {
 	uint64_t first = behind - sizeof(int32_t), last = behind - 1;
 
-	if (first / PAGE != last / PAGE || (!choice->left && !page_is_changed(choice, first)))
+	if (first / ADA_PAGE_BYTES != last / ADA_PAGE_BYTES || (!choice->left && !page_is_changed(choice, first)))
 		return false;
 	choice->left -= page_change(choice, first);
 	return true;
@@ -125,7 +125,7 @@ static uint32_t calls_choose(struct choice *choice, bool several)
 
 static uint32_t choose_all(struct ada_module *module, const uint64_t *entries)
 {
-	uint64_t bytes = ((module->end - module->start) / PAGE + 2) / 8 + 1;
+	uint64_t bytes = ((module->end - module->start) / ADA_PAGE_BYTES + 2) / 8 + 1;
 	struct choice choice = { .module = module, .entries = entries, .changed = ada_sys_map(bytes) };
 	uint32_t chosen;
 

@@ -5,9 +5,8 @@
  * that callers use, not the implementation's.
  */
 #include <sys/mman.h>
+#include "abi/page.h"
 #include "agent/patch/patch.h"
-
-#define PAGE 4096ull
 
 struct target {
 	uint64_t address; /* where the call goes */
@@ -147,8 +146,8 @@ static int relro_protect(const struct ada_module *module, bool open)
 {
 	for (uint32_t i = 0; i < module->segment_count; i++) {
 		const Elf64_Phdr *segment = &module->segments[i];
-		uint64_t start = (module->bias + segment->p_vaddr) & -PAGE;
-		uint64_t end = (module->bias + segment->p_vaddr + segment->p_memsz) & -PAGE;
+		uint64_t start = (module->bias + segment->p_vaddr) & -ADA_PAGE_BYTES;
+		uint64_t end = (module->bias + segment->p_vaddr + segment->p_memsz) & -ADA_PAGE_BYTES;
 		long status;
 
 		if (segment->p_type != PT_GNU_RELRO || start >= end)

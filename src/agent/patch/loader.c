@@ -7,9 +7,9 @@
  * through us. A module without DT_INIT gets its imports when the next one comes by.
  */
 #include <sys/mman.h>
+#include "abi/page.h"
 #include "agent/patch/patch.h"
 
-#define PAGE 4096ull
 #define JUMP_BYTES 5
 
 extern struct r_debug _r_debug __attribute__((weak));
@@ -177,12 +177,12 @@ void ada_loader_watch(void (*to_call)(void))
 		ada_count_error();
 		return;
 	}
-	page = at & -PAGE;
-	if (ada_sys_failed(ada_sys_protect((void *)page, 2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))) {
+	page = at & -ADA_PAGE_BYTES;
+	if (ada_sys_failed(ada_sys_protect((void *)page, 2 * ADA_PAGE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC))) {
 		ada_count_error();
 		return;
 	}
 	*(uint8_t *)at = 0xe9;
 	*(int32_t *)(at + 1) = distance;
-	ada_sys_protect((void *)page, 2 * PAGE, PROT_READ | PROT_EXEC);
+	ada_sys_protect((void *)page, 2 * ADA_PAGE_BYTES, PROT_READ | PROT_EXEC);
 }

@@ -13,11 +13,11 @@
  */
 #include <linux/rseq.h>
 #include <sys/uio.h>
+#include "abi/page.h"
 #include "agent/ground/mem.h"
 #include "agent/record/lane.h"
 
 #define TRIES 64
-#define PAGE 4096u
 #define RSEQ_CS offsetof(struct rseq, rseq_cs)
 
 struct captured { /* as it is written */
@@ -31,7 +31,7 @@ static_assert(sizeof(struct captured) == ADA_DETAIL_CAPTURED_ROOM && sizeof(stru
 /* In two parts, since the kernel may refuse a part whole where a page of it isn't there. */
 static uint32_t memory_copy(uint8_t *to, uint64_t from, uint32_t bytes)
 {
-	uint32_t first = PAGE - from % PAGE < bytes ? PAGE - from % PAGE : bytes;
+	uint32_t first = ADA_PAGE_BYTES - from % ADA_PAGE_BYTES < bytes ? ADA_PAGE_BYTES - from % ADA_PAGE_BYTES : bytes;
 	long got = ada_sys_peek(to, from, first);
 
 	if (got != first)
@@ -57,7 +57,7 @@ static bool is_readable(uint64_t from, uint32_t bytes)
 {
 	uint64_t last = (from + bytes - 1) & ~7ull;
 
-	return ada_stack_readable(from & ~7ull) && (from / PAGE == last / PAGE || ada_stack_readable(last));
+	return ada_stack_readable(from & ~7ull) && (from / ADA_PAGE_BYTES == last / ADA_PAGE_BYTES || ada_stack_readable(last));
 }
 
 /* Copies what is surely there. */

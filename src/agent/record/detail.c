@@ -8,6 +8,7 @@
  *   CLAIMED    before the pin is read (full barrier): a marker that widens the pin after that meets CLAIMED, and waits
  *   horizon    before OPEN of what was recycled: whoever finds the old records gone finds why
  */
+#include "abi/page.h"
 #include "agent/record/lane.h"
 
 static struct ada_detail_chunk *chunk_at(const struct ada_core *core, uint32_t number)
@@ -186,12 +187,12 @@ static uint32_t stack_bytes(const struct ada_thread *thread, uint64_t slot, uint
 	const uint64_t start = slot + 8;
 	uint64_t left;
 
-	if (slot % 4096 + 8 + bytes <= 4096)
+	if (slot % ADA_PAGE_BYTES + 8 + bytes <= ADA_PAGE_BYTES)
 		return bytes;
 	if (start >= thread->stack_low && start <= thread->stack_high)
 		left = thread->stack_high - start;
 	else
-		left = slot % 4096 < 4088 ? 4088 - slot % 4096 : 0;
+		left = slot % ADA_PAGE_BYTES < ADA_PAGE_BYTES - 8 ? ADA_PAGE_BYTES - 8 - slot % ADA_PAGE_BYTES : 0;
 	return left < bytes ? left & ~7ull : bytes;
 }
 

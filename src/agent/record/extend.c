@@ -5,15 +5,14 @@
  * A compare-and-swap of the front takes chunks that nobody had; their memory is there before any of them is used.
  */
 #include <sys/mman.h>
+#include "abi/page.h"
 #include "agent/record/lane.h"
-
-#define PAGE_BYTES 4096
 
 /* Where two chunks share a page, this begins with that page. */
 static long populate(const struct ada_pool *pool, uint32_t first, uint32_t count)
 {
 	char *start = pool->chunks + first * pool->chunk_bytes;
-	uint64_t before = (uint64_t)start % PAGE_BYTES;
+	uint64_t before = (uint64_t)start % ADA_PAGE_BYTES;
 
 	return ada_sys_advise(start - before, before + count * pool->chunk_bytes + pool->behind, MADV_POPULATE_WRITE);
 }

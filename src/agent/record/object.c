@@ -5,6 +5,7 @@
  * written by a slow path; that finds the call still open, or has nothing to say any more: a handler may have left it by a jump, or forked.
  */
 #include <linux/rseq.h>
+#include "abi/page.h"
 #include "agent/record/lane.h"
 
 void ada_event_named(const struct ada_judged *event);
@@ -15,14 +16,13 @@ void ada_event_named(const struct ada_judged *event);
 #define KIND_OFFSET 16
 #define KIND_MASK 3u
 #define KIND_RECURSIVE 1u
-#define PAGE_BYTES 4096u
 
 /* A field of a mutex whose first word has just been read (hook/filter.c), if it lies in the same page. */
 static bool mutex_field(uint64_t mutex, uint32_t offset, uint32_t *value)
 {
 	uint64_t at = mutex + offset;
 
-	if (at / PAGE_BYTES != mutex / PAGE_BYTES || (at + sizeof *value - 1) / PAGE_BYTES != mutex / PAGE_BYTES)
+	if (at / ADA_PAGE_BYTES != mutex / ADA_PAGE_BYTES || (at + sizeof *value - 1) / ADA_PAGE_BYTES != mutex / ADA_PAGE_BYTES)
 		return false;
 	*value = __atomic_load_n((const uint32_t *)at, __ATOMIC_RELAXED);
 	return true;

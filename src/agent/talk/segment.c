@@ -1,12 +1,11 @@
 /* A segment as it comes into this process: mapped, and looked through before anything believes its header. */
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include "abi/page.h"
 #include "agent/ground/mem.h"
 #include "agent/ground/space.h"
 #include "agent/ground/sys.h"
 #include "agent/talk/talk.h"
-
-#define HUGE_PAGE (2ull << 20)
 
 bool ada_file_holds(int fd, uint64_t bytes)
 {
@@ -18,7 +17,7 @@ bool ada_file_holds(int fd, uint64_t bytes)
 /* At a multiple of a huge page's size, so that those of the pools (recorder/index/segment.c) are huge here too. */
 static struct ada_shm *map_aligned(int fd, uint64_t bytes)
 {
-	const uint64_t room_bytes = ((bytes + 4095) & ~4095ull) + HUGE_PAGE;
+	const uint64_t room_bytes = ((bytes + ADA_PAGE_BYTES - 1) & ~(ADA_PAGE_BYTES - 1)) + ADA_HUGE_PAGE_BYTES;
 	uint64_t room, start, end;
 
 	if (!ada_file_holds(fd, bytes))
@@ -29,14 +28,14 @@ static struct ada_shm *map_aligned(int fd, uint64_t bytes)
 		ada_space_note(0, room_bytes);
 		return ada_sys_map_fd(fd, bytes, PROT_READ | PROT_WRITE, true);
 	}
-	start = (room + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	start = (room + ADA_HUGE_PAGE_BYTES - 1) & ~(ADA_HUGE_PAGE_BYTES - 1);
 	if (ada_sys_failed(ada_sys6(SYS_mmap, start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0))) {
 		ada_sys_unmap((void *)room, room_bytes);
 		return NULL;
 	}
 	if (start > room)
 		ada_sys_unmap((void *)room, start - room);
-	end = start + room_bytes - HUGE_PAGE;
+	end = start + room_bytes - ADA_HUGE_PAGE_BYTES;
 	ada_sys_unmap((void *)end, room + room_bytes - end);
 	ada_space_note(start, bytes);
 	return (struct ada_shm *)start;

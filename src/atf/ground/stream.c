@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include "abi/page.h"
 #include "atf/ground/ground.h"
 #include "base/file.h"
 
-#define PAGE 4096u
 #define SLOTS ATF_STREAM_SLOTS
 
 int atf_stream_fail(struct atf_stream *stream, int error)
@@ -73,7 +73,7 @@ static struct atf_buffer *buffer_take(struct atf_stream *stream)
 	}
 	assert(taken);
 	if (!buffer_ask(stream, taken) && !taken->bytes) {
-		taken->bytes = aligned_alloc(PAGE, stream->block_bytes);
+		taken->bytes = aligned_alloc(ADA_PAGE_BYTES, stream->block_bytes);
 		taken->size = stream->block_bytes;
 	}
 	if (!taken->bytes)
@@ -126,7 +126,7 @@ void atf_block_done(struct atf_block *block, int error)
 /* Hands over what the buffer holds beyond the last page that was handed over whole. */
 static int submit(struct atf_stream *stream)
 {
-	size_t from = stream->sent & ~(size_t)(PAGE - 1);
+	size_t from = stream->sent & ~(size_t)(ADA_PAGE_BYTES - 1);
 	struct atf_slot *slot;
 	int status;
 
@@ -251,7 +251,7 @@ int atf_stream_open(struct atf_stream *stream, const char *path, struct atf_sink
 
 	if (!block_bytes)
 		block_bytes = ATF_STREAM_BLOCK_BYTES;
-	if (block_bytes % PAGE)
+	if (block_bytes % ADA_PAGE_BYTES)
 		return -ATF_ERROR_RANGE;
 	*stream = (struct atf_stream){ .block_bytes = block_bytes, .header = header };
 	stream->sink = sink ? sink : &atf_sink_pwrite;

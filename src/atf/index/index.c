@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "abi/page.h"
 #include "atf/ground/stream.h"
 #include "base/file.h"
 
 #define HOLE_MAX (256u << 10)									   /* events: 8 MiB */
 #define FLIGHT_EVENTS ((ATF_STREAM_SLOTS + 1) * ATF_STREAM_BLOCK_BYTES / sizeof(struct ada_event)) /* behind the first on its way */
-#define PAGE_EVENTS (4096 / sizeof(struct ada_event))
+#define PAGE_EVENTS (ADA_PAGE_BYTES / sizeof(struct ada_event))
 #define HEADER_EVENTS (ATF_EVENTS_OFFSET / sizeof(struct ada_event)) /* that take as much room */
-#define SMALL_BYTES 4096u					     /* a page, which the mapping would hold as well */
+#define SMALL_BYTES ADA_PAGE_BYTES				     /* which the mapping would hold as well */
 #define AROUND_EVENTS 2048u					     /* that the kernel maps beside the one touched: 64 KiB */
 
 static int index_new(struct atf_index **index_out, const struct atf_layout *layout, const void *bytes, struct atf_message *message)

@@ -5,13 +5,14 @@
  *
  * Behind the cursors, pages are released: a merge of any size keeps some 32 MiB mapped.
  */
+#include "abi/page.h"
 #include "atf/index/index.h"
 
 #include <stdlib.h>
 
 #define MAPPED_EVENTS (1u << 20) /* of all threads together */
 #define MAPPED_MIN (1u << 11)	 /* of each: what the kernel maps at a time */
-#define PAGE_EVENTS (4096 / sizeof(struct ada_event))
+#define PAGE_EVENTS (ADA_PAGE_BYTES / sizeof(struct ada_event))
 
 struct cursor {
 	const struct ada_event *event; /* at `position` */

@@ -13,7 +13,7 @@
 /* The word becomes part of its page's span, which grows by it; a slot has a span of its own. */
 static int take_word(struct ada_spans *spans, struct ada_table *by_key, const struct ada_word *word)
 {
-	uint64_t key = ada_word_is_code(word) ? word->at / ADA_TEXT_PAGE | CODE : word->at, position;
+	uint64_t key = ada_word_is_code(word) ? word->at / ADA_PAGE_BYTES | CODE : word->at, position;
 	struct ada_span *span;
 
 	if (!ada_table_get(by_key, key, &position)) {

@@ -13,7 +13,7 @@
 
 static bool is_in_one_page(uint64_t at, uint32_t bytes)
 {
-	return at / ADA_TEXT_PAGE == (at + bytes - 1) / ADA_TEXT_PAGE;
+	return at / ADA_PAGE_BYTES == (at + bytes - 1) / ADA_PAGE_BYTES;
 }
 
 static bool get_now(const struct ada_text *text, uint64_t at, void *bytes, size_t count)
@@ -24,17 +24,17 @@ static bool get_now(const struct ada_text *text, uint64_t at, void *bytes, size_
 /* As it was when it was first looked at since ada_text_forget. */
 static bool get(const struct ada_text *text, uint64_t at, void *bytes, size_t count)
 {
-	struct ada_text_page *page = text->pages ? &text->pages->items[at / ADA_TEXT_PAGE % ADA_TEXT_PAGES] : NULL;
-	uint64_t number = at / ADA_TEXT_PAGE + 1;
+	struct ada_text_page *page = text->pages ? &text->pages->items[at / ADA_PAGE_BYTES % ADA_TEXT_PAGES] : NULL;
+	uint64_t number = at / ADA_PAGE_BYTES + 1;
 
 	if (!page || !is_in_one_page(at, (uint32_t)count))
 		return get_now(text, at, bytes, count);
 	if (page->number != number) {
 		page->number = number;
-		page->there = get_now(text, at - at % ADA_TEXT_PAGE, page->bytes, sizeof page->bytes);
+		page->there = get_now(text, at - at % ADA_PAGE_BYTES, page->bytes, sizeof page->bytes);
 	}
 	if (page->there)
-		memcpy(bytes, page->bytes + at % ADA_TEXT_PAGE, count);
+		memcpy(bytes, page->bytes + at % ADA_PAGE_BYTES, count);
 	return page->there;
 }
 

@@ -4,6 +4,7 @@
  * is right in either form, whatever the others are: so nothing breaks where only some are changed. Main thread. */
 #ifndef ADA_RECORDER_WORDS_H
 #define ADA_RECORDER_WORDS_H
+#include "abi/page.h"
 #include "plan/plan.h"
 #include "recorder/state/state.h"
 
@@ -45,14 +46,13 @@ struct ada_text_module {
 struct ada_text_slot {
 	uint64_t function_id, at, trampoline, target;
 };
-#define ADA_TEXT_PAGE 4096u
 #define ADA_TEXT_PAGES 512u
 /* What was read of the memory last, by page: a function's calls, trampolines and stubs lie close together, and a page costs no more than a word. */
 struct ada_text_pages {
 	struct ada_text_page {
 		uint64_t number; /* of the page, and one */
 		bool there;
-		uint8_t bytes[ADA_TEXT_PAGE];
+		uint8_t bytes[ADA_PAGE_BYTES];
 	} items[ADA_TEXT_PAGES];
 };
 /* A process's code as it is now. */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "abi/page.h"
 #include "base/file.h"
 
 const char *ada_process_stat(pid_t pid, char *line, size_t bytes)
@@ -70,7 +71,9 @@ static bool read_execfn(pid_t pid, char *name, size_t bytes)
 			continue;
 		/* It lies at the stack's very end: there is less behind it than there is room. */
 		other.iov_base = (void *)entry.a_un.a_val;
-		other.iov_len = 4096 - entry.a_un.a_val % 4096 < bytes ? 4096 - entry.a_un.a_val % 4096 : bytes;
+		other.iov_len = ADA_PAGE_BYTES - entry.a_un.a_val % ADA_PAGE_BYTES < bytes ?
+					ADA_PAGE_BYTES - entry.a_un.a_val % ADA_PAGE_BYTES :
+					bytes;
 		length = (size_t)process_vm_readv(pid, &own, 1, &other, 1, 0);
 		found = (ssize_t)length > 0 && memchr(name, 0, length);
 		break;

@@ -8,7 +8,7 @@
 
 static uint64_t page_up(uint64_t bytes)
 {
-	return (bytes + ADA_ARENA_PAGE - 1) & ~(uint64_t)(ADA_ARENA_PAGE - 1);
+	return (bytes + ADA_PAGE_BYTES - 1) & ~(ADA_PAGE_BYTES - 1);
 }
 
 void ada_arena_lay_out(struct ada_arena *header)

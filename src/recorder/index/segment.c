@@ -17,7 +17,7 @@
 
 static uint64_t page_up(uint64_t bytes)
 {
-	return (bytes + ADA_PAGE - 1) & ~(ADA_PAGE - 1);
+	return (bytes + ADA_PAGE_BYTES - 1) & ~(ADA_PAGE_BYTES - 1);
 }
 
 static void lay_out_detail(struct ada_segment *segment, struct ada_shm *shm, const struct ada_segment_options *options)
@@ -72,7 +72,7 @@ static void lay_out(struct ada_segment *segment, struct ada_shm *shm, const stru
 	memcpy(shm->magic, ADA_SHM_MAGIC, sizeof shm->magic);
 	shm->version = ADA_WIRE_VERSION;
 	shm->header_bytes = sizeof *shm;
-	shm->free_offset = ADA_PAGE;
+	shm->free_offset = ADA_PAGE_BYTES;
 	shm->sealed_offset = shm->free_offset + page_up((segment->numbers + 63) / 64 * 8);
 	shm->heirs_offset = shm->sealed_offset + page_up(segment->numbers * sizeof(uint64_t));
 	shm->modules_offset = shm->heirs_offset + page_up(ADA_HEIRS * sizeof(struct ada_shm_heir));
@@ -137,9 +137,9 @@ static void point(struct ada_segment *segment, void *memory, const struct ada_sh
 static int policy_begin(struct ada_segment *segment)
 {
 	return ada_segment_room(segment, segment->marks, ADA_MARKS * sizeof(struct ada_mark)) ?:
-		       ada_segment_policy_room(segment, 0, ADA_POLICY_MASKS + ADA_PAGE)	      ?:
-		       ada_segment_policy_room(segment, ADA_POLICY_CLASSES, ADA_PAGE)	      ?:
-		       ada_segment_policy_room(segment, ADA_POLICY_FLAGS, ADA_PAGE)	      ?:
+		       ada_segment_policy_room(segment, 0, ADA_POLICY_MASKS + ADA_PAGE_BYTES) ?:
+		       ada_segment_policy_room(segment, ADA_POLICY_CLASSES, ADA_PAGE_BYTES)   ?:
+		       ada_segment_policy_room(segment, ADA_POLICY_FLAGS, ADA_PAGE_BYTES)     ?:
 		       ada_segment_policy_room(segment, ADA_POLICY_STATES, ADA_RULES_MAX * sizeof(struct ada_rule_state));
 }
 
@@ -147,17 +147,17 @@ static int policy_begin(struct ada_segment *segment)
 static void *map_aligned(const struct ada_segment *segment)
 {
 	uint64_t bytes = page_up(segment->total_bytes);
-	uint8_t *room = mmap(NULL, bytes + ADA_HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *room = mmap(NULL, bytes + ADA_HUGE_PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	uint8_t *start, *room_end;
 	void *memory;
 
 	if (room == MAP_FAILED)
 		return mmap(NULL, segment->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment->fd, 0);
 	start = (uint8_t *)ada_huge_up((uintptr_t)room);
-	room_end = room + bytes + ADA_HUGE_PAGE;
+	room_end = room + bytes + ADA_HUGE_PAGE_BYTES;
 	memory = mmap(start, segment->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, segment->fd, 0);
 	if (memory == MAP_FAILED) {
-		munmap(room, bytes + ADA_HUGE_PAGE);
+		munmap(room, bytes + ADA_HUGE_PAGE_BYTES);
 		return memory;
 	}
 	if (start > room)
@@ -169,7 +169,7 @@ static void *map_aligned(const struct ada_segment *segment)
 /* No part of a page is made that isn't given out: where processes come and go, it is clearing that takes the time. */
 static uint32_t detail_at_start(const struct ada_segment *segment)
 {
-	uint32_t fit = segment->detail_chunks ? (uint32_t)(ADA_HUGE_PAGE / segment->detail_chunk_bytes) : 0;
+	uint32_t fit = segment->detail_chunks ? (uint32_t)(ADA_HUGE_PAGE_BYTES / segment->detail_chunk_bytes) : 0;
 
 	return !ada_segment_recycles_detail(segment) ? DETAIL_AT_ONCE : fit < DETAIL_LEAST ? DETAIL_LEAST : fit;
 }

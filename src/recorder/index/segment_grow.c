@@ -46,8 +46,8 @@ static void collapse(struct ada_segment *segment, const uint8_t *from, uint64_t 
 	uint8_t *base = (uint8_t *)segment->shm;
 	uint64_t start = (uint64_t)(from - base), end = start + bytes;
 
-	for (uint64_t at = ada_huge_up(start); segment->collapses && at + ADA_HUGE_PAGE <= end; at += ADA_HUGE_PAGE)
-		if (allocate(segment, base + at, ADA_PAGE) || madvise(base + at, ADA_HUGE_PAGE, MADV_COLLAPSE))
+	for (uint64_t at = ada_huge_up(start); segment->collapses && at + ADA_HUGE_PAGE_BYTES <= end; at += ADA_HUGE_PAGE_BYTES)
+		if (allocate(segment, base + at, ADA_PAGE_BYTES) || madvise(base + at, ADA_HUGE_PAGE_BYTES, MADV_COLLAPSE))
 			segment->collapses = false;
 }
 
@@ -56,8 +56,8 @@ static int pool_room(struct ada_segment *segment, uint8_t *from, uint64_t bytes)
 {
 	int status = allocate(segment, from, bytes);
 
-	for (uint64_t at = 0; !status && at < bytes; at += ADA_HUGE_PAGE)
-		madvise(from + at, bytes - at < ADA_HUGE_PAGE ? bytes - at : ADA_HUGE_PAGE, MADV_POPULATE_WRITE);
+	for (uint64_t at = 0; !status && at < bytes; at += ADA_HUGE_PAGE_BYTES)
+		madvise(from + at, bytes - at < ADA_HUGE_PAGE_BYTES ? bytes - at : ADA_HUGE_PAGE_BYTES, MADV_POPULATE_WRITE);
 	return status;
 }
 
@@ -86,11 +86,11 @@ int ada_segment_room(struct ada_segment *segment, const void *from, uint64_t byt
 /* Whether there is memory where the agent says that it has made some. */
 static bool is_resident(const void *start, size_t bytes)
 {
-	unsigned char pages[ADA_DETAIL_CHUNK_BYTES(ADA_DETAIL_STACK_MAX, ADA_DETAIL_STACK_MAX) / ADA_PAGE];
-	size_t count = bytes / ADA_PAGE;
+	unsigned char pages[ADA_DETAIL_CHUNK_BYTES(ADA_DETAIL_STACK_MAX, ADA_DETAIL_STACK_MAX) / ADA_PAGE_BYTES];
+	size_t count = bytes / ADA_PAGE_BYTES;
 
 	/* The last one first: pages are made in order, and there may be many chunks without any. */
-	if (count > sizeof pages || mincore((uint8_t *)start + (count - 1) * ADA_PAGE, ADA_PAGE, pages) || !(*pages & 1) ||
+	if (count > sizeof pages || mincore((uint8_t *)start + (count - 1) * ADA_PAGE_BYTES, ADA_PAGE_BYTES, pages) || !(*pages & 1) ||
 	    mincore((void *)start, bytes, pages))
 		return false;
 	for (size_t i = 0; i < count; i++)
@@ -108,9 +108,9 @@ static void seen_ready(const uint32_t *ready, uint32_t number)
 /* A small chunk's header lies in one page, all its events in another. */
 static const uint8_t *page_of(const uint8_t *piece)
 {
-	static_assert(ADA_PAGE % ADA_SMALL_BYTES == 0, "no piece is in two pages");
+	static_assert(ADA_PAGE_BYTES % ADA_SMALL_BYTES == 0, "no piece is in two pages");
 
-	return (const uint8_t *)((uintptr_t)piece & ~(uintptr_t)(ADA_PAGE - 1));
+	return (const uint8_t *)((uintptr_t)piece & ~(uintptr_t)(ADA_PAGE_BYTES - 1));
 }
 
 /* True: the chunk's header and events have pages. */
@@ -123,7 +123,7 @@ static bool small_is_there(const struct ada_segment *segment, uint32_t chunk)
 		return false;
 	if (small < __atomic_load_n(&segment->small_ready, __ATOMIC_ACQUIRE))
 		return true;
-	if (!is_resident(page_of(start), ADA_PAGE) || !is_resident(page_of(start + ADA_SMALL_BEHIND), ADA_PAGE))
+	if (!is_resident(page_of(start), ADA_PAGE_BYTES) || !is_resident(page_of(start + ADA_SMALL_BEHIND), ADA_PAGE_BYTES))
 		return false;
 	seen_ready(&segment->small_ready, small);
 	return true;
@@ -149,8 +149,8 @@ static bool small_reach(struct ada_segment *segment, uint32_t chunk)
 	const uint8_t *start = (const uint8_t *)ada_segment_chunk(segment, chunk);
 
 	return small_is_there(segment, chunk) || (chunk - ada_small_first(segment->chunks) < ada_segment_small_count(segment) &&
-						  !ada_segment_room(segment, page_of(start), ADA_PAGE) &&
-						  !ada_segment_room(segment, page_of(start + ADA_SMALL_BEHIND), ADA_PAGE));
+						  !ada_segment_room(segment, page_of(start), ADA_PAGE_BYTES) &&
+						  !ada_segment_room(segment, page_of(start + ADA_SMALL_BEHIND), ADA_PAGE_BYTES));
 }
 
 static bool detail_small_reach(struct ada_segment *segment, uint32_t chunk)
@@ -165,7 +165,7 @@ bool ada_segment_chunk_is_there(const struct ada_segment *segment, uint32_t chun
 	if (chunk >= segment->chunks)
 		return small_is_there(segment, chunk);
 	return chunk < __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE) ||
-	       (chunk < ada_segment_chunk_count(segment) && is_resident(ada_segment_chunk(segment, chunk), ADA_PAGE));
+	       (chunk < ada_segment_chunk_count(segment) && is_resident(ada_segment_chunk(segment, chunk), ADA_PAGE_BYTES));
 }
 
 bool ada_segment_chunk_reach(const struct ada_segment *segment, uint32_t chunk)
@@ -215,7 +215,7 @@ int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t step)
 /* In small pages: no more of a huge page is made than is used. */
 static int begin_small(struct ada_segment *segment, uint8_t *pool, uint64_t bytes, uint64_t pool_bytes)
 {
-	madvise(pool, pool_bytes < ADA_HUGE_PAGE ? pool_bytes : ADA_HUGE_PAGE, MADV_NOHUGEPAGE);
+	madvise(pool, pool_bytes < ADA_HUGE_PAGE_BYTES ? pool_bytes : ADA_HUGE_PAGE_BYTES, MADV_NOHUGEPAGE);
 	segment->begun_small = true;
 	return ada_segment_room(segment, pool, bytes);
 }
@@ -248,13 +248,14 @@ static void unfold(struct ada_segment *segment)
 	uint64_t bytes = (uint64_t)segment->chunks * ADA_CHUNK_BYTES,
 		 detail_bytes = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes;
 
-	if (!segment->begun_small || segment->room_bytes < 2 * ADA_HUGE_PAGE)
+	if (!segment->begun_small || segment->room_bytes < 2 * ADA_HUGE_PAGE_BYTES)
 		return;
 	segment->begun_small = false;
-	if (bytes >= ADA_HUGE_PAGE && !madvise(segment->pool, ADA_HUGE_PAGE, MADV_HUGEPAGE))
-		madvise(segment->pool, ADA_HUGE_PAGE, MADV_COLLAPSE);
-	if (detail_bytes >= ADA_HUGE_PAGE && segment->detail_ready && !madvise(segment->detail_pool, ADA_HUGE_PAGE, MADV_HUGEPAGE))
-		madvise(segment->detail_pool, ADA_HUGE_PAGE, MADV_COLLAPSE);
+	if (bytes >= ADA_HUGE_PAGE_BYTES && !madvise(segment->pool, ADA_HUGE_PAGE_BYTES, MADV_HUGEPAGE))
+		madvise(segment->pool, ADA_HUGE_PAGE_BYTES, MADV_COLLAPSE);
+	if (detail_bytes >= ADA_HUGE_PAGE_BYTES && segment->detail_ready &&
+	    !madvise(segment->detail_pool, ADA_HUGE_PAGE_BYTES, MADV_HUGEPAGE))
+		madvise(segment->detail_pool, ADA_HUGE_PAGE_BYTES, MADV_COLLAPSE);
 }
 
 bool ada_segment_recycles_detail(const struct ada_segment *segment)
@@ -362,7 +363,7 @@ int ada_segment_grow_tables(struct ada_segment *segment)
 
 int ada_segment_policy_room(struct ada_segment *segment, uint64_t offset, uint64_t bytes)
 {
-	uint64_t first = offset & ~(ADA_PAGE - 1), end = (offset + bytes + ADA_PAGE - 1) & ~(ADA_PAGE - 1);
+	uint64_t first = offset & ~(ADA_PAGE_BYTES - 1), end = (offset + bytes + ADA_PAGE_BYTES - 1) & ~(ADA_PAGE_BYTES - 1);
 
 	return ada_segment_room(segment, segment->policy + first, end - first);
 }
@@ -372,7 +373,7 @@ int ada_segment_policy_ahead(struct ada_segment *segment, uint32_t functions)
 	int status = 0;
 
 	for (uint64_t table = 0; table < ADA_POLICY_STATES && !status; table += ADA_POLICY_TABLE_BYTES)
-		status = ada_segment_policy_room(segment, table, ADA_POLICY_MASKS + ADA_PAGE)			?:
+		status = ada_segment_policy_room(segment, table, ADA_POLICY_MASKS + ADA_PAGE_BYTES)		?:
 				 ada_segment_policy_room(segment, table + ADA_POLICY_CLASSES, 2ull * functions) ?:
 				 ada_segment_policy_room(segment, table + ADA_POLICY_FLAGS, functions)		?:
 				 ada_segment_policy_room(segment, table + ADA_POLICY_CAPTURE_NUMBERS, functions);

@@ -1,14 +1,12 @@
 /* Between the files of the segment's recorder side: segment.c lays out and makes, segment_grow.c gives it memory. */
 #ifndef ADA_RECORDER_SEGMENT_PARTS_H
 #define ADA_RECORDER_SEGMENT_PARTS_H
+#include "abi/page.h"
 #include "recorder/index/segment.h"
-
-#define ADA_PAGE 4096ull
-#define ADA_HUGE_PAGE (2ull << 20)
 
 static inline uint64_t ada_huge_up(uint64_t bytes)
 {
-	return (bytes + ADA_HUGE_PAGE - 1) & ~(ADA_HUGE_PAGE - 1);
+	return (bytes + ADA_HUGE_PAGE_BYTES - 1) & ~(ADA_HUGE_PAGE_BYTES - 1);
 }
 
 void ada_segment_tell(struct ada_segment *segment); /* wakes the agent's threads that wait for a chunk */

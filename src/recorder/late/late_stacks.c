@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <sys/uio.h>
 #include "abi/aside.h"
+#include "abi/page.h"
 #include "base/clock.h"
 
 #define STACK_LOOKED_AT (512u << 10) /* from the stack pointer up */
-#define PAGE_BYTES 4096u
 #define PIECE_PAGES 16u
-#define PIECE_WORDS (PIECE_PAGES * PAGE_BYTES / 8)
+#define PIECE_WORDS (PIECE_PAGES * ADA_PAGE_BYTES / 8)
 #define RED_ZONE_BYTES 128u
 #define STACKS_MAX 16u
 
@@ -62,7 +62,7 @@ static size_t read_piece(struct walk *walk, pid_t pid, uint64_t at)
 	ssize_t got;
 
 	for (unsigned i = 0; i < PIECE_PAGES; i++) { /* an iovec is read wholly or not at all */
-		size_t bytes = PAGE_BYTES - (at + mine.iov_len) % PAGE_BYTES;
+		size_t bytes = ADA_PAGE_BYTES - (at + mine.iov_len) % ADA_PAGE_BYTES;
 
 		its[i] = (struct iovec){ (void *)(at + mine.iov_len), bytes };
 		mine.iov_len += bytes;
