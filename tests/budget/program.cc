@@ -223,7 +223,7 @@ static int stress(const char *plugin)
 	fflush(stdout);
 	do
 		plug(plugin);
-	while (poll(&input, 1, 5) <= 0);
+	while (poll(&input, 1, 5) <= 0 || !taken); /* the sender may not have had a CPU yet */
 	over = true;
 	pthread_join(sender, nullptr);
 	for (pthread_t &thread : threads)

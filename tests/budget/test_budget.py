@@ -282,6 +282,40 @@ def test_a_child_begins_with_what_its_siblings_let_go_of(ada, build_dir, tmp_pat
     assert {"leaf", "target_10", "target_25"} <= second
 
 
+def test_a_parent_that_forks_again_begins_its_children_without(ada, build_dir, tmp_path):
+    """The parent calls none of it, and waits: its children need no stops of their own."""
+    live = Live(ada, tmp_path / "ada", [build_dir / "tests/budget/budget_program", "family"], "--budget=1%", "--budget-forget")
+    limit = time.monotonic() + FLIP_S
+
+    def await_budgets(is_so):
+        while True:
+            assert time.monotonic() < limit, "it doesn't settle"
+            budgets = [one["budget"] for one in live.request("status")["providers"]]
+            if is_so(budgets):
+                return
+            time.sleep(0.02)
+
+    try:
+        live.say("\n")
+        await_budgets(lambda found: len(found) == 2 and found[1]["muted"] and found[1]["cost"] <= 0.01)
+        assert not live.request("status")["providers"][0]["budget"]["muted"], "it may be the only child"
+        live.say("\n")
+        await_budgets(lambda found: len(found) == 3 and found[2]["cost"] <= 0.01 and found[0]["muted"] >= found[2]["muted"] > 0)
+        live.say("\n")
+        await_budgets(lambda found: len(found) == 4 and found[3]["muted"])
+        assert live.end()[0] == "done\n"
+    finally:
+        live.close()
+    session = check_recording(ada, tmp_path / "ada")
+    manifests = sorted((json.loads((process / "manifest.json").read_text()) for process in session.processes()), key=lambda one: one["startNs"])
+    last = {one["functionId"]: one for one in manifests[3]["muted"] if one["fromNs"] == manifests[3]["startNs"]}
+    names = {row["function"] for row in ask(ada, session, f"SELECT function FROM mutes WHERE pid = {manifests[3]['pid']}")}
+    assert {"leaf", "target_10", "target_25"} <= names
+    assert last.keys() >= {one["functionId"] for one in manifests[2]["muted"]}
+    assert sum(one["callsPerSecond"] for one in last.values()) > 1000
+    assert manifests[3]["ledger"]["events"] < 0.1 * manifests[2]["ledger"]["events"]
+
+
 def test_a_crash_lacks_muted_frames_only(ada, build_dir, tmp_path):
     result = ada.trace(tmp_path / "ada", [build_dir / "tests/budget/budget_program", "crash", 30_000_000], "--budget")
     assert result.status == 128 + signal.SIGSEGV, result.stderr.decode()

@@ -13,13 +13,12 @@
 #define LOOK_NS 100000000ull /* else, once it is older than: */
 #define YOUNG_NS 500000000ull
 #define CPU_LEAST_NS 2000000ull
-#define SETTLE_NS 200000000ull /* at most, for what was recorded before a change to be drained */
-#define STOP_NS 5000000ull     /* a stop; all of them together: */
-#define STOPS_FREE_NS 15000000ull
-#define STOPS_SHARE 500	   /* a five hundredth of the time */
-#define EVENT_NS 20.0	   /* where the program has not had enough short calls, and nothing was measured */
-#define STILL_SPEAKS 1000u /* events in a look of a function whose hook is out: it is called in ways that weren't known */
-#define FLIP_NS 3000000ull /* --debug-flip: between changes */
+#define SETTLE_NS 200000000ull	  /* at most, for what was recorded before a change to be drained */
+#define STOPS_FREE_NS 15000000ull /* all stops together, and besides: */
+#define STOPS_SHARE 500		  /* a five hundredth of the time */
+#define EVENT_NS 20.0		  /* where the program has not had enough short calls, and nothing was measured */
+#define STILL_SPEAKS 1000u	  /* events in a look of a function whose hook is out: it is called in ways that weren't known */
+#define FLIP_NS 3000000ull	  /* --debug-flip: between changes */
 #define FLIP_STOP_NS 500000000ull
 #define FLIP_FUNCTIONS 48u
 #define FLIP_MUTEXES 8u /* one in so many is a mutex's function, where there are any */
@@ -77,7 +76,7 @@ static bool follow_policy(struct ada_budget *budget)
 		any |= budget->functions.items[i].fixed;
 	}
 	if (any)
-		ada_budget_change(budget, STOP_NS, 0);
+		ada_budget_change(budget, ADA_STOP_NS, 0);
 	for (size_t i = 0; i < budget->lines.count; i++)
 		if (budget->functions.items[i].out && budget->functions.items[i].fixed && budget->lines.items[i].found)
 			return false; /* a thread was in its way: again in the next turn */
@@ -136,6 +135,27 @@ static void want_expected(struct ada_budget *budget)
 			budget->functions.items[i].verdict = ADA_VERDICT_LEAVE;
 }
 
+/* It may cost next to nothing itself. */
+static void follow_children(struct ada_budget *budget, uint64_t now_ns)
+{
+	budget->next_ns = now_ns + LOOK_NS;
+	if (!may_stop(budget, now_ns) || !ada_budget_note_windows(budget, now_ns))
+		return;
+	ada_budget_follow_modules(budget);
+	for (size_t i = 0; i < budget->lines.count; i++)
+		budget->functions.items[i].events = 0;
+	ada_learned_follow_children(budget, now_ns);
+	for (size_t i = 0; i < budget->lines.count; i++)
+		budget->functions.items[i].verdict = budget->functions.items[i].out && budget->functions.items[i].fixed ?
+							     ADA_VERDICT_RETURN :
+							     ADA_VERDICT_STAY;
+	want_expected(budget);
+	ada_budget_change(budget, 0, 0);
+	for (size_t i = 0; i < budget->lines.count; i++)
+		budget->heirs_changed |= budget->lines.items[i].expected && !budget->functions.items[i].fixed;
+	publish(budget);
+}
+
 static void look(struct ada_budget *budget, uint64_t now_ns)
 {
 	struct ada_provider *provider = budget->provider;
@@ -144,8 +164,11 @@ static void look(struct ada_budget *budget, uint64_t now_ns)
 	uint64_t cpu_ns, events = ada_provider_events(provider), lost = ada_provider_lost(provider);
 
 	budget->next_ns = now_ns + FIRST_NS;
-	if (!ada_usage_cpu_ns(provider->pid, &cpu_ns) || cpu_ns < budget->base_cpu_ns + CPU_LEAST_NS)
+	if (!ada_usage_cpu_ns(provider->pid, &cpu_ns) || cpu_ns < budget->base_cpu_ns + CPU_LEAST_NS) {
+		if (budget->heirs_changed)
+			follow_children(budget, now_ns);
 		return;
+	}
 	/* What the scheduling lane takes isn't there for hooks. */
 	budget->decider.budget = provider->recorder->options->budget - ada_sched_share(provider->recorder->sched);
 	for (size_t i = 0; i < budget->functions.count; i++)
@@ -160,16 +183,18 @@ static void look(struct ada_budget *budget, uint64_t now_ns)
 		double calls_per_event = 0.5 * (1 + look.unseen) * 1e9 / (double)(now_ns - budget->base_ns);
 
 		notice_speakers(budget, now_ns);
+		ada_learned_follow_children(budget, now_ns);
 		ada_decide(&budget->decider, &look, budget->functions.items, budget->functions.count);
 		if (!budget->learnt && any_verdict(budget, ADA_VERDICT_LEAVE))
 			ada_learned_take(budget);
 		want_expected(budget);
 		budget->next_ns = now_ns + (now_ns < budget->start_ns + YOUNG_NS ? SOON_NS : LOOK_NS);
 		if (may_stop(budget, now_ns))
-			ada_budget_change(budget, STOP_NS, calls_per_event);
+			ada_budget_change(budget, 0, calls_per_event);
 	}
 	publish(budget);
 	begin_look(budget, now_ns);
+	ada_learned_tell_parent(budget);
 }
 
 /* What was recorded before a change would look as if it came after. */
@@ -284,8 +309,10 @@ void ada_budget_end(struct ada_provider *provider)
 	/* A child that was too short for a turn has what its parent had out, all the same. */
 	if (!provider->budget && is_wanted(provider) && provider->parent && provider->parent->mutes.count)
 		ada_budget_open(&provider->budget, provider, true);
-	if (provider->budget && provider->recorder->options->budget > 0)
+	if (provider->budget && provider->recorder->options->budget > 0) {
 		ada_learned_keep(provider->budget);
+		ada_learned_leave_to_parent(provider->budget, ada_clock_boottime_ns());
+	}
 	ada_budget_free(provider->budget);
 	provider->budget = NULL;
 }

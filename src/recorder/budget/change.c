@@ -1,5 +1,6 @@
 /* From verdicts to hooks. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include "recorder/budget/lines.h"
 #include "recorder/host/say.h"
@@ -18,6 +19,11 @@ struct batch {
 	size_t count, words;
 };
 
+struct choice {
+	size_t position;
+	double weight;
+};
+
 /* What is to become of it: what was begun is ended, unless it is to become the contrary by now. A verdict that is done says nothing more. */
 static enum ada_verdict wanted(const struct ada_budget *budget, size_t position)
 {
@@ -28,14 +34,38 @@ static enum ada_verdict wanted(const struct ada_budget *budget, size_t position)
 	return budget->lines.items[position].unfinished;
 }
 
+static int compare_choices(const void *left, const void *right)
+{
+	const struct choice *a = left, *b = right;
+
+	return (a->weight < b->weight) - (a->weight > b->weight);
+}
+
+/* A stop may have no time for all: what was begun comes first, then what costs most. */
+static size_t list_choices(const struct ada_budget *budget, enum ada_verdict verdict, struct choice *choices)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < budget->functions.count; i++)
+		if (wanted(budget, i) == verdict)
+			choices[count++] = (struct choice){ i, budget->lines.items[i].unfinished == verdict ?
+								       INFINITY :
+								       budget->functions.items[i].share };
+	if (count)
+		qsort(choices, count, sizeof *choices, compare_choices);
+	return count;
+}
+
 static void choose_flips(struct ada_budget *budget, struct batch *batch, enum ada_verdict verdict)
 {
-	for (size_t i = 0; i < budget->functions.count && batch->count < FLIPS_MAX; i++) {
+	struct choice *choices = calloc(budget->functions.count + 1, sizeof *choices);
+	size_t count = choices ? list_choices(budget, verdict, choices) : 0;
+
+	for (size_t k = 0; k < count && batch->count < FLIPS_MAX; k++) {
+		size_t i = choices[k].position;
 		const struct ada_budget_line *line = &budget->lines.items[i];
 		size_t first = line->unfinished == verdict ? line->reached : 0, words;
 
-		if (wanted(budget, i) != verdict)
-			continue;
 		if (verdict == ADA_VERDICT_LEAVE ? !ada_budget_find(budget, i) : !line->found)
 			continue;
 		words = line->words.items.count - first;
@@ -45,6 +75,7 @@ static void choose_flips(struct ada_budget *budget, struct batch *batch, enum ad
 		batch->positions[batch->count] = i;
 		batch->flips[batch->count++] = (struct ada_flip){ .out = verdict == ADA_VERDICT_LEAVE, .first = first };
 	}
+	free(choices);
 	for (size_t i = 0; i < batch->count; i++) /* lines don't move any more */
 		batch->flips[i].words = &budget->lines.items[batch->positions[i]].words;
 }
@@ -116,6 +147,17 @@ static void note_stop(const struct ada_budget *budget, const struct ada_flips *f
 		__atomic_store_n(&stops->dearest_ns, flips->cpu_ns, __ATOMIC_RELAXED);
 }
 
+/* Half as long where ada waited for a CPU for longer than it worked. */
+static void pace_stops(struct ada_budget *budget, const struct ada_flips *flips)
+{
+	if (!flips->still_ns)
+		return;
+	if (flips->still_ns > 2 * flips->cpu_ns)
+		budget->stop_ns = budget->stop_ns / 2 > ADA_STOP_LEAST_NS ? budget->stop_ns / 2 : ADA_STOP_LEAST_NS;
+	else
+		budget->stop_ns = budget->stop_ns * 2 < ADA_STOP_NS ? budget->stop_ns * 2 : ADA_STOP_NS;
+}
+
 static void note_failure(struct ada_budget *budget, int status, const struct ada_error *error, uint64_t now_ns)
 {
 	budget->next_ns = now_ns + (FAILED_NS << budget->failures);
@@ -131,9 +173,10 @@ static void note_failure(struct ada_budget *budget, int status, const struct ada
 void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double calls_per_event)
 {
 	struct batch *batch = calloc(1, sizeof *batch);
+	bool paced = !limit_ns;
 	struct ada_flips flips = { .pid = budget->provider->pid,
 				   .memory = budget->text.memory,
-				   .limit_ns = limit_ns,
+				   .limit_ns = paced ? budget->stop_ns : limit_ns,
 				   .wait_ns = limit_ns > WAIT_NS ? limit_ns : WAIT_NS,
 				   .pace = &budget->pace };
 	struct ada_policy *policy = budget->provider->recorder->policy;
@@ -151,6 +194,8 @@ void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double call
 		status = ada_flips_run(&flips, &error);
 		ada_policy_late_release(policy);
 		note_stop(budget, &flips);
+		if (paced)
+			pace_stops(budget, &flips);
 		if (status) {
 			note_failure(budget, status, &error, flips.to_ns);
 		} else {

@@ -55,6 +55,12 @@ void ada_decide_left(struct ada_budget_function *function, uint64_t now_ns)
 	function->back_ns = now_ns + function->pause_ns;
 }
 
+void ada_decide_stays(struct ada_budget_function *function, uint64_t now_ns)
+{
+	if (function->back_ns < now_ns + ADA_BUDGET_PAUSE_NS)
+		function->back_ns = now_ns + ADA_BUDGET_PAUSE_NS;
+}
+
 /* Dearest first, leaves before others. */
 static void take_out(const struct ada_decider *decider, struct ada_budget_function *functions, size_t count, struct choice *choices)
 {

@@ -68,15 +68,22 @@ static void take_line(struct ada_budget *budget, const char *line)
 		expect(budget, ADA_FUNCTION_ID(id, symbol), share);
 }
 
+/* Are modules' numbers the same in both? So they are where both are copies of one process. */
+static bool share_module(const struct ada_budget *budget, const struct ada_budget *relative, uint64_t function_id)
+{
+	uint32_t id = ADA_FUNCTION_MODULE(function_id);
+
+	return id < budget->text.modules.count && id < relative->text.modules.count &&
+	       budget->text.modules.items[id].plan == relative->text.modules.items[id].plan;
+}
+
 /* What that process has out. Modules have the same numbers in both, where both are copies of one process. */
 static void take_relative(struct ada_budget *budget, const struct ada_budget *relative)
 {
 	for (size_t i = 0; i < relative->lines.count; i++) {
 		uint64_t function_id = relative->lines.items[i].function_id;
-		uint32_t id = ADA_FUNCTION_MODULE(function_id);
 
-		if (relative->functions.items[i].out && id < budget->text.modules.count && id < relative->text.modules.count &&
-		    budget->text.modules.items[id].plan == relative->text.modules.items[id].plan)
+		if (relative->functions.items[i].out && share_module(budget, relative, function_id))
 			expect(budget, function_id, relative->functions.items[i].share);
 	}
 }
@@ -90,6 +97,75 @@ static void take_family(struct ada_budget *budget)
 		if (other != own && other->budget &&
 		    (other == own->parent || other->parent == own || (own->parent && other->parent == own->parent)))
 			take_relative(budget, other->budget);
+}
+
+/* What the child has out, or is to let go of as soon as there is time for it, goes out, and stays out for a pause from now on. What a window
+ * of the child's names stays in. */
+static void take_heir(struct ada_budget *budget, const struct ada_budget *child, size_t i, uint64_t now_ns)
+{
+	const struct ada_budget_line *from = &child->lines.items[i];
+	const struct ada_budget_function *known = &child->functions.items[i];
+	size_t position = ada_budget_line_of(budget, from->function_id);
+	struct ada_budget_line *line;
+
+	if (position == SIZE_MAX)
+		return;
+	line = &budget->lines.items[position];
+	if (from->on_path && !line->on_path) {
+		line->on_path = true;
+		line->looked_for = false;
+		ada_budget_look_up(budget, position);
+	}
+	if (from->on_path || known->fixed)
+		return;
+	line->calls_a_second = from->mute ? child->provider->mutes.items[from->mute - 1].calls_a_second : line->calls_a_second;
+	if (budget->functions.items[position].out)
+		ada_decide_stays(&budget->functions.items[position], now_ns);
+	else
+		expect(budget, from->function_id, known->share);
+}
+
+static void take_heirs(struct ada_budget *budget, const struct ada_budget *child, uint64_t now_ns)
+{
+	for (size_t i = 0; i < child->lines.count; i++)
+		if ((child->functions.items[i].out || child->lines.items[i].expected || child->lines.items[i].on_path) &&
+		    share_module(budget, child, child->lines.items[i].function_id))
+			take_heir(budget, child, i, now_ns);
+}
+
+static struct ada_budget *parent_of(const struct ada_budget *child)
+{
+	struct ada_provider *parent = child->provider->parent;
+
+	return parent && parent->budget && parent->budget->children > 1 ? parent->budget : NULL;
+}
+
+void ada_learned_tell_parent(const struct ada_budget *child)
+{
+	struct ada_budget *parent = parent_of(child);
+
+	if (parent)
+		parent->heirs_changed = true;
+}
+
+void ada_learned_leave_to_parent(const struct ada_budget *child, uint64_t now_ns)
+{
+	struct ada_budget *parent = parent_of(child);
+
+	if (!parent)
+		return;
+	take_heirs(parent, child, now_ns);
+	parent->heirs_changed = true;
+}
+
+void ada_learned_follow_children(struct ada_budget *budget, uint64_t now_ns)
+{
+	const struct ada_provider *own = budget->provider, *other;
+
+	budget->heirs_changed = false;
+	for (size_t i = 0; budget->children > 1 && (other = ada_provider_at(own->recorder, i)); i++)
+		if (other->parent == own && other->budget)
+			take_heirs(budget, other->budget, now_ns);
 }
 
 void ada_learned_take(struct ada_budget *budget)

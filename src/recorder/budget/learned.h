@@ -7,4 +7,10 @@
 
 void ada_learned_take(struct ada_budget *budget); /* what is to go out */
 void ada_learned_keep(struct ada_budget *budget); /* at the end of the process */
+/* A parent that forks again and again lets go of what its children did, so that the next ones begin without it: its own stops are cheap, for it
+ * waits, and a server's children are often too short for theirs. */
+void ada_learned_tell_parent(const struct ada_budget *child);			   /* that it's to look */
+void ada_learned_leave_to_parent(const struct ada_budget *child, uint64_t now_ns); /* at the child's end */
+void ada_learned_follow_children(struct ada_budget *budget,
+				 uint64_t now_ns); /* the parent: what is to go out for their sake, and to stay out */
 #endif

@@ -170,6 +170,16 @@ static void copy_words(struct ada_budget *budget, size_t position, const struct 
 		ada_budget_unmute(budget, position, budget->provider->start_ns);
 }
 
+/* What a parent has out for its children's sake its children called so often. */
+static double calls_before(const struct ada_budget *parent, const struct ada_mute *mute)
+{
+	uint64_t number;
+
+	return parent && ada_table_get(&parent->by_id, mute->function_id, &number) && parent->lines.items[number].calls_a_second > 0 ?
+		       parent->lines.items[number].calls_a_second :
+		       mute->calls_a_second;
+}
+
 static void inherit(struct ada_budget *budget)
 {
 	struct ada_provider *provider = budget->provider;
@@ -184,7 +194,7 @@ static void inherit(struct ada_budget *budget)
 		budget->functions.items[position].out = true;
 		budget->functions.items[position].filters = mute->filtered;
 		budget->lines.items[position].loads = loads_of(provider, mute->function_id);
-		ada_budget_mute(budget, position, provider->start_ns, mute->calls_a_second);
+		ada_budget_mute(budget, position, provider->start_ns, calls_before(parent->budget, mute));
 		copy_words(budget, position, parent->budget, mute->function_id);
 	}
 }
@@ -203,6 +213,7 @@ int ada_budget_open(struct ada_budget **result, struct ada_provider *provider, b
 	budget->random = budget->start_ns | 1;
 	budget->settling = true;
 	budget->pace = ADA_PACE_FIRST;
+	budget->stop_ns = ADA_STOP_FIRST_NS;
 	/* Where the memory isn't to be had no hook is ever taken out, and the first try says why. */
 	budget->text.memory = -1;
 	if (!ended && ada_text_open(&budget->text, provider) == -EAGAIN) {
@@ -210,6 +221,8 @@ int ada_budget_open(struct ada_budget **result, struct ada_provider *provider, b
 		return -EAGAIN;
 	}
 	inherit(budget);
+	if (provider->parent && provider->parent->budget)
+		provider->parent->budget->children++;
 	*result = budget;
 	return 0;
 }
