@@ -1,4 +1,6 @@
 """Commands to sessions of several threads and processes at full rate: nothing lost, nothing torn."""
+import os
+import re
 import subprocess
 import time
 
@@ -11,29 +13,33 @@ BETWEEN = 20000             # events between two changes of the policy, however 
 
 @pytest.fixture(scope="session")
 def threads(tmp_path_factory):
-    """Four threads that call named() and others until the input ends; says how often each called named()."""
+    """Four threads that call named() and others until the input ends; says how often each called named(). With an argument they do so for
+    100,000 events for each byte of their input: however slow a recorder is to answer, there is no end of events else."""
     path = tmp_path_factory.mktemp("threads") / "threads"
     source = r"""#include <pthread.h>
         #include <stdatomic.h>
         #include <stdio.h>
         #include <time.h>
         #include <unistd.h>
-        static atomic_int over;
+        static atomic_int over, left = 1;
+        static int counted;
         static unsigned long calls[4];
         __attribute__((noinline)) int named(int n) { __asm__ volatile("" ::: "memory"); return n * 3 + 1; }
         __attribute__((noinline)) int other(int n) { __asm__ volatile("" ::: "memory"); return n * 5 + 1; }
         static void *work(void *argument) {
             struct timespec pause = { .tv_nsec = 1000000 };
             while (!over) {
-                for (int i = 0; i < 500; i++) { named(i); ++*(unsigned long *)argument; other(i); }
+                if (left > 0) for (int i = 0; i < 500; i++) { named(i); ++*(unsigned long *)argument; other(i); }
+                left -= left > 0 && counted;
                 nanosleep(&pause, NULL);
             }
             return NULL; }
-        int main(void) {
+        int main(int count, char **words) {
             pthread_t threads[4]; char byte;
+            counted = count > 1;
             for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, work, &calls[i]);
             puts("ready"); fflush(stdout);
-            while (read(0, &byte, 1) > 0) { }
+            while (read(0, &byte, 1) > 0) left += 50;
             over = 1;
             for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
             for (int i = 0; i < 4; i++) printf("%lu\n", calls[i]);
@@ -53,9 +59,10 @@ def calls_of(session, name):
 
 def test_rules_change_under_four_threads(live, threads, ada):
     session = live("--on-full=block", "--no-libcalls", "--trigger=manual", "--post-roll-events=0", "--pre-roll-events=0",
-                   command=[threads])
+                   command=[threads, "counted"])
     for number in range(60):
         status = session.request("status")
+        session.say("x")
         session.request("trigger-add", rule=f"symbol=named@every={1000 + number}")
         if len(status["policy"]["rules"]) > 2:
             session.request("trigger-remove", id=status["policy"]["rules"][1]["id"])
@@ -109,10 +116,15 @@ def test_marks_in_every_process(live, tmp_path, ada):
     subprocess.run(["gcc", "-O1", "-x", "c", "-", "-o", program], input=source.encode(), check=True)
     session = live("--trigger=manual", command=[program])
     session.wait_for(lambda s: s["processes"] == 3, "the children are there")
-    told = session.control("mark", "all of you").splitlines()
-    assert told[0] == "marked in 3 processes" and told[1].startswith("windows 0, 1, 2: `ada narrate ")
+    for times in range(1, 6):
+        told = session.control("mark", "all of you").splitlines()
+        assert told[0] == "marked in 3 processes"
+        if "not complete yet" not in told[1] or os.getloadavg()[0] <= os.cpu_count():
+            break           # else the machine is full, and the recorder may have been held up for longer than the command waits
+    assert times > 1 or told[1].startswith("windows 0, 1, 2: `ada narrate "), told
+    assert re.match(r"windows \d+, \d+, \d+: `ada narrate ", told[1]), told
     assert len(session.status()["providers"]) == 3
     assert session.end() == 3
     manifests = check_recording(ada, session.output).manifests().values()
     assert [[mark["label"] for window in m["detail_lane"]["windows"] for mark in window["marks"]] for m in manifests] == \
-        [["all of you"]] * 3
+        [["all of you"] * times] * 3
