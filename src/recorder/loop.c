@@ -270,6 +270,17 @@ static bool drain_all(struct ada_loop *loop)
 	return many;
 }
 
+/* What was made ahead for a program that does little comes back. Not before it has begun. */
+static void let_rest(struct ada_provider *provider, uint64_t now)
+{
+	if (__atomic_load_n(&provider->conversations, __ATOMIC_ACQUIRE) || !ada_segment_rest_due(&provider->segment, now) ||
+	    pthread_mutex_trylock(&provider->lock))
+		return;
+	if (provider->mapped && !__atomic_load_n(&provider->growing, __ATOMIC_ACQUIRE))
+		ada_segment_rest(&provider->segment, now);
+	pthread_mutex_unlock(&provider->lock);
+}
+
 /* What a provider needs beside its drain. */
 static void attend(struct ada_loop *loop, struct ada_provider *provider, uint64_t now, bool quiet)
 {
@@ -287,6 +298,8 @@ static void attend(struct ada_loop *loop, struct ada_provider *provider, uint64_
 			ada_heirs_collect(provider, false);
 		pthread_mutex_unlock(&provider->lock);
 	}
+	if (!gone)
+		let_rest(provider, now);
 	keep_manifest(loop, provider, now);
 	if (!ready(provider))
 		return;

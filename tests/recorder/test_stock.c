@@ -107,6 +107,32 @@ static void all_but_the_first_are_small(void **state)
 		ada_segment_destroy(&segments[i]);
 }
 
+static bool lies(uint32_t number)
+{
+	for (uint32_t i = 0; i < ADA_READY_PLACES; i++)
+		if (__atomic_load_n(&recorder.presence.page->ready[i].number, __ATOMIC_ACQUIRE) == number)
+			return true;
+	return false;
+}
+
+static void await_lying(uint32_t number)
+{
+	for (int waited = 0; !lies(number); waited += STEP_US) {
+		if (waited >= PATIENCE_US)
+			test_skip(recorder.shared.own ? "memory is limited here" : "needs the right to mount");
+		usleep(STEP_US);
+	}
+}
+
+/* Where the program asked before it was made: what comes now are children. */
+static void the_large_one_goes_where_the_program_has_another(void **state)
+{
+	await_lying(1);
+	__atomic_store_n(&recorder.pool_count, 1, __ATOMIC_RELAXED);
+	await_lying(2);
+	assert_false(lies(1));
+}
+
 static void another_kind_is_not_there(void **state)
 {
 	struct ada_segment_options options = wanted(1);
@@ -277,6 +303,8 @@ int main(void)
 					    cmocka_unit_test_setup_teardown(those_on_their_way_are_waited_for, open_stock, close_stock),
 					    cmocka_unit_test_setup_teardown(each_is_taken_once, open_stock, close_stock),
 					    cmocka_unit_test_setup_teardown(all_but_the_first_are_small, open_stock, close_stock),
+					    cmocka_unit_test_setup_teardown(the_large_one_goes_where_the_program_has_another, open_stock,
+									    close_stock),
 					    cmocka_unit_test_setup_teardown(another_kind_is_not_there, open_stock, close_stock) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

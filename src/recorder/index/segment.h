@@ -45,9 +45,12 @@ struct ada_segment {
 	uint64_t young_until_ns;	 /* until then it gets no more than it uses */
 	uint64_t looked_ns, sealed_then; /* how fast the program is */
 	uint64_t sealed, seen;		 /* chunks of the pool; by then, in the ring of both classes */
-	bool collapses;			 /* huge pages don't come by themselves, and the kernel has given those asked for */
-	bool begun_small;		 /* in small pages, until it grows */
-	bool detail_exhausted;		 /* or nearly so: the rest is for the index */
+	/* What a process at rest gave back: 0: nothing, else so few free chunks end its rest */
+	uint32_t index_rests, detail_rests;
+	uint64_t rest_looked_ns, rest_pulse; /* main thread's */
+	bool collapses;			     /* huge pages don't come by themselves, and the kernel has given those asked for */
+	bool begun_small;		     /* in small pages, until it grows */
+	bool detail_exhausted;		     /* or nearly so: the rest is for the index */
 };
 
 struct ada_segment_options {
@@ -89,6 +92,9 @@ void ada_segment_destroy(struct ada_segment *segment); /* for the recorder: othe
 /* Allocates ahead of what the agent has taken, a step at a time. */
 enum ada_growth { ADA_GROWTH_CALM, ADA_GROWTH_MORE, ADA_GROWTH_URGENT }; /* of the next step: not now, soon, at once */
 enum ada_growth ada_segment_grow(struct ada_segment *segment);
+/* Once in a while: takes back what was made ahead of use, where little is used. Not while it grows, nor while others look at its chunks. */
+bool ada_segment_rest_due(const struct ada_segment *segment, uint64_t now_ns);
+void ada_segment_rest(struct ada_segment *segment, uint64_t now_ns);
 /* Says how many more bytes the recorder may give to the pools, and how many the agent may make for itself: each is charged to
  * another control group. Before the first call the recorder has no limit. */
 void ada_segment_allow(struct ada_segment *segment, uint64_t room_bytes, uint64_t agent_bytes);

@@ -51,8 +51,7 @@ static void collapse(struct ada_segment *segment, const uint8_t *from, uint64_t 
 			segment->collapses = false;
 }
 
-/* Makes memory for a pool: allocated, zeroed, and in the recorder's page tables. */
-static int pool_room(struct ada_segment *segment, uint8_t *from, uint64_t bytes)
+int ada_segment_pool_room(struct ada_segment *segment, uint8_t *from, uint64_t bytes)
 {
 	int status = allocate(segment, from, bytes);
 
@@ -68,7 +67,7 @@ static int pool_room_new(struct ada_segment *segment, uint8_t *from, uint64_t by
 
 	if (bytes > segment->room_bytes)
 		return -ENOMEM;
-	status = pool_room(segment, from, bytes);
+	status = ada_segment_pool_room(segment, from, bytes);
 	if (!status && segment->room_bytes != UINT64_MAX)
 		segment->room_bytes -= bytes;
 	return status;
@@ -182,7 +181,8 @@ static uint32_t chunks_catch_up(struct ada_segment *segment)
 {
 	uint32_t ready = segment->chunks_ready, count = ada_segment_chunk_count(segment);
 
-	if (count > ready && !pool_room(segment, (uint8_t *)ada_segment_chunk(segment, ready), (uint64_t)(count - ready) * ADA_CHUNK_BYTES))
+	if (count > ready &&
+	    !ada_segment_pool_room(segment, (uint8_t *)ada_segment_chunk(segment, ready), (uint64_t)(count - ready) * ADA_CHUNK_BYTES))
 		__atomic_store_n(&segment->chunks_ready, ready = count, __ATOMIC_RELEASE);
 	return ready;
 }
@@ -380,7 +380,7 @@ int ada_segment_policy_ahead(struct ada_segment *segment, uint32_t functions)
 	return status;
 }
 
-static uint32_t bits_set(const uint64_t *map, uint32_t bits)
+uint32_t ada_segment_bits(const uint64_t *map, uint32_t bits)
 {
 	uint32_t count = 0;
 
@@ -392,10 +392,13 @@ static uint32_t bits_set(const uint64_t *map, uint32_t bits)
 /* Most processes are small; one that fills chunks soon wants many: as many again as it has. 0: enough for now. */
 static uint32_t detail_wanted(struct ada_segment *segment)
 {
-	uint32_t ready = detail_catch_up(segment), free = bits_set(segment->detail_free_map, segment->detail_chunks);
+	uint32_t ready = detail_catch_up(segment), free = ada_segment_bits(segment->detail_free_map, segment->detail_chunks);
 	uint32_t used = free < ready ? ready - free : 0;
 	uint32_t ahead = used < DETAIL_AT_START ? DETAIL_AT_START : used < DETAIL_AHEAD ? used : DETAIL_AHEAD;
 
+	if (free >= segment->detail_rests && segment->detail_rests)
+		return 0;
+	segment->detail_rests = 0;
 	if (ready == segment->detail_chunks || segment->detail_exhausted || free >= ahead ||
 	    (used < 2 && ada_clock_boottime_ns() < segment->young_until_ns))
 		return 0;
@@ -433,6 +436,9 @@ static uint32_t chunks_wanted(struct ada_segment *segment, uint32_t free)
 		return 0;
 	if (used <= 1 && !sealed && now < segment->young_until_ns)
 		return 0;
+	if (segment->index_rests && free >= segment->index_rests)
+		return 0;
+	segment->index_rests = 0;
 	if (used <= 1 && !sealed)
 		return free < CHUNKS_AT_FIRST && (fstatvfs(segment->fd, &room) || !room.f_blocks || room.f_bavail > room.f_blocks / 2) ?
 			       CHUNKS_AT_FIRST :
@@ -456,7 +462,7 @@ enum ada_growth ada_segment_grow(struct ada_segment *segment)
 	if (segment->exhausted)
 		return ADA_GROWTH_CALM;
 	ready = chunks_catch_up(segment);
-	free = bits_set(segment->free_map, segment->chunks);
+	free = ada_segment_bits(segment->free_map, segment->chunks);
 	wanted = chunks_wanted(segment, free);
 	status = ada_segment_grow_tables(segment);
 	if (!status && wanted) {

@@ -182,9 +182,12 @@ static bool is_abandoned(const struct ada_stock *stock, const struct place *plac
 	return !ada_segment_in_use(&place->segment) && (!stock->recorder->server || !ada_server_busy(stock->recorder->server));
 }
 
-/* One that its taker left, or whose taker is gone. Under the lock, once a second. */
+/* One that its taker left, or whose taker is gone; and the large one, where the program began with another. Under the lock, once a second. */
 static bool is_of_no_use(const struct ada_stock *stock, struct place *place)
 {
+	if (place->number == FIRST && __atomic_load_n(&stock->recorder->pool_count, __ATOMIC_RELAXED) &&
+	    state_change(place, ADA_READY_LIES))
+		return true;
 	if (state_change(place, ADA_READY_LEFT))
 		return true;
 	if (state_of(place) != ADA_READY_TAKEN)
