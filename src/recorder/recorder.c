@@ -21,7 +21,7 @@
 #include "recorder/index/keeping.h"
 #include "recorder/index/packed_lane.h"
 #include "recorder/index/packers.h"
-#include "recorder/index/space.h"
+#include "recorder/process/space.h"
 #include "recorder/loop.h"
 #include "recorder/policy/policy.h"
 #include "recorder/process/exit.h"

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "recorder/index/space.h"
+#include "recorder/process/space.h"
 
 #define MIB (1ull << 20)
 

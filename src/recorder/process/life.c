@@ -17,7 +17,7 @@
 #include "recorder/host/limit.h"
 #include "recorder/host/process.h"
 #include "recorder/host/usage.h"
-#include "recorder/index/space.h"
+#include "recorder/process/space.h"
 #include "recorder/policy/policy.h"
 #include "recorder/process/exit.h"
 #include "recorder/process/grower.h"

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "recorder/host/limit.h"
-#include "recorder/index/space.h"
+#include "recorder/process/space.h"
 #include "recorder/process/grower.h"
 #include "recorder/process/server.h"
 #include "recorder/state/provider.h"

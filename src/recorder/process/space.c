@@ -1,4 +1,4 @@
-#include "recorder/index/space.h"
+#include "recorder/process/space.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
