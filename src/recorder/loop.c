@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "recorder/budget/budget.h"
 #include "recorder/control/control.h"
+#include "recorder/descriptors/noter.h"
 #include "recorder/detail/detail.h"
 #include "recorder/files/place.h"
 #include "recorder/host/process.h"
@@ -486,6 +487,8 @@ void ada_loop_end(struct ada_loop *loop)
 	struct ada_provider *provider;
 	const char *reason;
 
+	ada_noter_close(recorder->noter); /* before the last manifests: nothing changes behind them */
+	recorder->noter = NULL;
 	leave_all(recorder);
 	pthread_mutex_lock(&recorder->starting); /* one may be waiting for its memory */
 	pthread_mutex_lock(&recorder->lock);

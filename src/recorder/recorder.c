@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "recorder/control/control.h"
+#include "recorder/descriptors/noter.h"
 #include "recorder/files/place.h"
 #include "recorder/host/say.h"
 #include "recorder/index/keeping.h"
@@ -125,6 +126,7 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 	ada_grower_close(grower); /* behind the conversations, which wake it */
 	ada_bound_close(recorder->bound);
 	ada_squeezer_close(recorder->squeezer);
+	ada_noter_close(recorder->noter);
 	ada_scribe_close(recorder->scribe);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
 		ada_provider_release(provider, true);
@@ -295,6 +297,7 @@ static int launch(struct ada_loop *loop, struct ada_error *error)
 		ada_error_system(error, -status, "ada can't start");
 	if (!status)
 		status = open_bound(recorder, error);
+	recorder->noter = ada_noter_open(recorder);
 	if (!status)
 		status = ada_server_open(&recorder->server, recorder, error);
 	if (!status)

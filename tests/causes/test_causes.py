@@ -406,14 +406,20 @@ def test_who_keeps_another_stream_is_not_blamed(ada, programs, tmp_path):
                                         ("refused", "127.0.0.1:{}"), ("reused", None), ("copied", None)])
 @pytest.mark.parametrize("mode", ["cause", "crowd"])
 def test_the_peer_of_a_socket_is_told(ada, programs, tmp_path, kind, peer, mode):
-    """Where the number has become another socket's, no peer is named rather than the one before."""
+    """Where the number has become another socket's, no peer is named rather than the one before, but as it was at the mark where the program
+    still ran then (test_descriptors.py)."""
     result = ada.trace(tmp_path, [programs / "socket", mode, kind], RULE)
     assert result.status == 0, result.stderr.decode()
     peer = peer and peer.format(int(result.stdout))
     session = Session(tmp_path).path
-    row, = sql(ada, session, "SELECT kind, function_waited, object, opened, peer FROM causes")
-    assert (row["kind"], row["function_waited"], row["opened"], row["peer"]) == ("message", "recv", None, peer)
+    row, = sql(ada, session, "SELECT kind, function_waited, object, opened, peer, noted FROM causes")
+    assert (row["kind"], row["function_waited"], row["opened"]) == ("message", "recv", None)
     text = names_only(headline_of(ada, session)["text"])
+    if row["noted"]:
+        assert peer is None and row["noted"] == f"a connection {'from' if kind == 'reused' else 'with'} {row['peer']}"
+        assert f"in recv on {row['object']}, {row['noted']} " in text
+        return
+    assert row["peer"] == peer
     assert f"in recv on {row['object']}{f', peer {peer}' if peer else ''}, called in main > serve > load > recv" in text
 
 

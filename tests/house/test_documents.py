@@ -52,7 +52,7 @@ def test_every_reason_is_explained():
     assert re.findall(r"^\.B (.+)$", section, re.MULTILINE) == reasons
 
 
-@pytest.mark.parametrize("name", ["manifest", "session"])
+@pytest.mark.parametrize("name", ["manifest", "session", "descriptors"])
 def test_schemas_are_schemas(name):
     schema = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)

@@ -246,14 +246,19 @@ enum ada_cause_kind ada_cause_kind_of(const struct ada_cause *cause)
 	return cause->deadlock ? ADA_CAUSE_DEADLOCK : cause->links.items[0].kind;
 }
 
+void ada_cause_link_free(struct ada_cause_link *link)
+{
+	free(link->opened);
+	free(link->peer);
+	free(link->noted);
+	free(link->command);
+	ada_stack_close(&link->path);
+	ada_stack_close(&link->culprit_path);
+}
+
 void ada_cause_free(struct ada_cause *cause)
 {
-	for (size_t i = 0; i < cause->links.count; i++) {
-		free(cause->links.items[i].opened);
-		free(cause->links.items[i].peer);
-		free(cause->links.items[i].command);
-		ada_stack_close(&cause->links.items[i].path);
-		ada_stack_close(&cause->links.items[i].culprit_path);
-	}
+	for (size_t i = 0; i < cause->links.count; i++)
+		ada_cause_link_free(&cause->links.items[i]);
 	ada_array_free(&cause->links);
 }

@@ -65,6 +65,9 @@ struct ada_cause_link {
 	char *opened;	 /* of a descriptor: the path that was opened as it; NULL: not known */
 	bool counter;	 /* the descriptor is known to be an eventfd */
 	char *peer;	 /* of a socket: the address that it was connected to; NULL: not known */
+	char *noted;	 /* what the descriptor led to when the recorder looked, where no call says so: noted.h; NULL: not known */
+	uint64_t noted_ns;
+	bool connected; /* whom the descriptor connects with is known: a peer, or other ends of a pipe or of a pair of sockets */
 	/* Of a lock the holder, else who ended the wait; NULL: not known. */
 	const struct ada_thread *culprit;
 	uint64_t culprit_start_ns, culprit_end_ns; /* held from, to; of a condition: the wait's start, and its end by the culprit */
@@ -139,11 +142,18 @@ char *ada_cause_calls_text(const struct ada_cause *cause, const struct ada_threa
 /* The call that a mark is about: of an event of a thread the call that it begins or ends, of a rule from one call to another what the thread
  * of the latter did since the former; of `ada mark` and what else marks a process, the
  * open call that waits for something that doesn't come: in a deadlock, else for a lock, else for a signal that came too early; else the
- * innermost one that has lasted for a second, of the thread that ran most of the last second. False: there is none. 0, -ENOMEM or -EINTR. */
+ * innermost one that has lasted for a second, of the thread that ran most of the last second; else, of a mark by hand, the only one that has waited so
+ * long for somebody whom its descriptor connects with. False: there is none. 0, -ENOMEM or -EINTR. */
 int ada_cause_of_mark(struct ada_cause_reader *reader, const struct ada_process *process, const json_object *mark, struct ada_cause *cause);
 
 /* The same for a process that nobody marked: what it hangs in at its end, or now. That a thread runs has to be proven. */
 int ada_cause_of_hang(struct ada_cause_reader *reader, const struct ada_process *process, struct ada_cause *cause);
+
+/* What the open call that begins at `position` waits on, where that is a descriptor: kind, object and what it leads to. False: it is none, or
+ * not known. The caller frees the link's texts by ada_cause_link_free. */
+bool ada_cause_waits_on(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t position, uint64_t now_ns,
+			struct ada_cause_link *link);
+void ada_cause_link_free(struct ada_cause_link *link);
 
 /* --- all waits (waits.c) ------------------------------------------------------------------------------------------------ */
 

@@ -3,6 +3,7 @@
 #define ADA_QUERY_CAUSE_INTERNAL_H
 #include "base/hash.h"
 #include "query/cause/cause.h"
+#include "query/noted/noted.h"
 
 struct atf_sched;
 
@@ -33,6 +34,7 @@ enum ada_does {
 	ADA_DOES_COUNTER_WRITE, /* likewise, and what ends waits for it */
 	ADA_DOES_WRITE,		/* like IO; of an eventfd like COUNTER_WRITE */
 	ADA_DOES_MESSAGE_OTHER,
+	ADA_DOES_POLL,		/* like MESSAGE, where it is for one descriptor, which its first argument points at */
 	ADA_DOES_CONNECT,	/* like MESSAGE, and gives the descriptor its peer */
 	ADA_DOES_ACCEPT,	/* like MESSAGE; its result is another descriptor */
 	ADA_DOES_CHILD,		/* its result is the child's pid, or less */
@@ -66,6 +68,8 @@ struct ada_cause_reader {
 	uint64_t budget;		/* events that may still be read for this question */
 	struct atf_sched_list *samples; /* NULL: there are none, or nobody asked yet */
 	bool asked_samples;
+	struct ada_noted *noted; /* of this process; NULL: nothing was noted of it */
+	const struct ada_process *noted_of;
 };
 enum ada_does ada_cause_does(struct ada_cause_reader *reader, const struct ada_process *process, uint64_t function_id);
 /* The object of the call at `position`, from the events behind it or from its detail. `which`: 0, or 1 for the mutex of a wait for a
@@ -83,6 +87,8 @@ uint32_t ada_cause_result(const struct ada_thread *thread, uint64_t position);
 bool ada_cause_gave_up(const struct ada_thread *thread, uint64_t position, enum ada_does does);
 /* Whether those who called a futex's wait are known to wait for somebody's signal, rather than for a lock. */
 bool ada_futex_is_condition(const struct ada_process *process, const struct ada_stack *path);
+/* What was noted of the process's descriptors; NULL: nothing. Holds until it is asked for another process. */
+const struct ada_noted *ada_cause_noted(struct ada_cause_reader *reader, const struct ada_process *process);
 /* Takes so many events off the budget; false where it is used up. */
 bool ada_cause_pay(struct ada_cause_reader *reader, uint64_t events);
 
@@ -159,11 +165,15 @@ bool ada_cause_consumed(struct ada_cause_reader *reader, const struct ada_questi
  * pthread_t, as far as its detail shows. NULL: not known. */
 const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns, const uint64_t *object);
 /* What the link waited on (opened.c): the path that was opened as its descriptor, or the address that it was connected to, as the detail
- * before the wait has it; whether it is an eventfd. Leaves link->opened and link->peer NULL where they are not known. */
+ * before the wait has it, else as the recorder found it at a mark, link->noted; whether it is an eventfd. Leaves NULL what is not known. */
 void ada_cause_descriptor(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does);
 /* Whether the event, of a function that does that, may change what the descriptor is. *known: it is an open or what makes an eventfd, of which
  * the descriptor is the result, or a connect. */
 bool ada_cause_changes_descriptor(const struct ada_thread *thread, uint64_t position, enum ada_does does, uint64_t descriptor, bool *known);
+/* Whether calls that change descriptors or streams, or write, are missing of some of that time (opened.c). */
+bool ada_cause_changes_muted(struct ada_cause_reader *reader, const struct ada_process *process, uint64_t from_ns, uint64_t to_ns);
+/* What the recorder found at the first look behind the wait's beginning, else at the last before it. */
+void ada_cause_take_noted(struct ada_cause_reader *reader, struct ada_cause_link *link);
 /* Who wrote to the eventfd that the link waited for (wake.c): the only thread that did meanwhile. False: nobody, several, or nobody knows. */
 bool ada_cause_writer(struct ada_cause_reader *reader, const struct ada_cause_link *link, const struct ada_thread **writer,
 		      uint64_t *position);

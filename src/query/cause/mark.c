@@ -194,6 +194,40 @@ static int find_busy(struct ada_cause_reader *reader, const struct ada_process *
 	return result;
 }
 
+/* --- who waits for somebody ---------------------------------------------------------------------------------------------- */
+
+/* The only thread that has waited so long for whom its descriptor connects it with. Of several nobody knows which one is meant. */
+static int find_talk(struct ada_cause_reader *reader, const struct ada_process *process, uint64_t ns, struct ada_cause *cause)
+{
+	const struct ada_thread *found = NULL;
+	uint64_t at = 0, position;
+	int result = 0;
+
+	if (process->thread_count > ASKED_MAX)
+		return 0;
+	for (size_t i = 0; i < process->thread_count && !result; i++) {
+		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
+		struct ada_cause_link link;
+		bool talks;
+
+		if (ada_interrupted())
+			return -EINTR;
+		reader->budget = ADA_CAUSE_BUDGET;
+		if (!find_open(thread, ns, &position, &result))
+			continue;
+		talks = ada_cause_waits_on(reader, thread, position, ns, &link) && link.connected && ns - link.wait_start_ns >= LOOK_NS;
+		ada_cause_link_free(&link);
+		if (talks && found)
+			return 0;
+		if (!talks)
+			continue;
+		found = thread;
+		at = position;
+	}
+	reader->budget = ADA_CAUSE_BUDGET;
+	return result || !found ? result : ada_cause_find(reader, found, at, cause);
+}
+
 int ada_cause_of_hang(struct ada_cause_reader *reader, const struct ada_process *process, struct ada_cause *cause)
 {
 	int result;
@@ -224,5 +258,8 @@ int ada_cause_of_mark(struct ada_cause_reader *reader, const struct ada_process 
 	if (result || cause->found || ada_json_get(process->manifest, "crash") ||
 	    !strncmp(ada_json_text(mark, "kind", ""), "exit", strlen("exit")))
 		return result;
-	return find_busy(reader, process, ns, false, cause);
+	result = find_busy(reader, process, ns, false, cause);
+	if (result || cause->found || strcmp(ada_json_text(mark, "kind", ""), "manual"))
+		return result;
+	return find_talk(reader, process, ns, cause);
 }

@@ -1,7 +1,8 @@
 /* Which path a descriptor was opened as, which address it was connected to, or which command a stream is of. The last event before the wait
  * that made it, closed it or replaced it says so, where that is an open whose path was captured (ada trace --capture), a connect whose address was,
- * or popen with its command. Nobody captures whom an accept is of. Where one of them has no detail, or events are missing, nobody knows. And
- * which child process a wait was for. */
+ * or popen with its command. Where one of them has no detail, or events are missing, nobody knows. Nor whom an accept is of, whence a descriptor
+ * came that is older than the recording, or what the other end of a pipe is: that the recorder may have noted at a mark, which holds for the
+ * wait where nothing changed the descriptor between the two. And which child process a wait was for. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 #include "query/cause/internal.h"
 #include "query/session/mutes.h"
 #include "query/session/windows.h"
+
+#define NOTED_EVENTS (2u << 20) /* read for what was noted, beside the budget: most waits lie right before their mark */
 
 struct change { /* the last one of a descriptor, or a stream */
 	const struct ada_thread *thread;
@@ -181,10 +184,9 @@ static bool find_last_change(struct ada_cause_reader *reader, const struct ada_c
 			     uint64_t before_ns, struct change *last)
 {
 	const struct ada_process *process = link->thread->process;
-	struct ada_muted muted;
 
 	*last = (struct change){};
-	if (ada_process_muted(process, 0, &muted))
+	if (ada_cause_changes_muted(reader, process, 0, before_ns))
 		return false;
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
@@ -195,7 +197,83 @@ static bool find_last_change(struct ada_cause_reader *reader, const struct ada_c
 	return true;
 }
 
-void ada_cause_descriptor(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
+static bool may_matter(enum ada_does does)
+{
+	return does >= ADA_DOES_CONNECT || does == ADA_DOES_WRITE || does == ADA_DOES_COUNTER_WRITE;
+}
+
+bool ada_cause_changes_muted(struct ada_cause_reader *reader, const struct ada_process *process, uint64_t from_ns, uint64_t to_ns)
+{
+	struct ada_muted muted;
+
+	for (size_t i = 0; ada_process_muted(process, i, &muted); i++)
+		if (muted.from_ns <= to_ns && muted.to_ns >= from_ns && may_matter(ada_cause_does(reader, process, muted.function_id)))
+			return true;
+	return false;
+}
+
+/* Whether nothing that is recorded changes the descriptor between the two times; false also where nobody knows. */
+static bool stays(struct ada_cause_reader *reader, const struct ada_cause_link *link, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct ada_process *process = link->thread->process;
+
+	if (ada_cause_changes_muted(reader, process, from_ns, to_ns))
+		return false;
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
+		const struct ada_event *event;
+		bool known;
+
+		for (uint64_t at = thread->events ? atf_thread_lower_bound(thread->events, from_ns) : 0;
+		     thread->events && (event = atf_thread_get(thread->events, at)) && event->timestamp_ns <= to_ns; at++) {
+			uint32_t kind = event->event_kind;
+			uint64_t function = event->function_id;
+
+			if (!ada_cause_pay(reader, 1) || kind == ADA_EVENT_LOST)
+				return false;
+			if ((kind == ADA_EVENT_CALL || kind == ADA_EVENT_RETURN) &&
+			    ada_cause_changes_descriptor(thread, at, ada_cause_does(reader, process, function), link->object, &known))
+				return false;
+		}
+	}
+	return true;
+}
+
+static char *copy_of(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+/* By the first look behind the wait's beginning, else by the last before it. */
+void ada_cause_take_noted(struct ada_cause_reader *reader, struct ada_cause_link *link)
+{
+	const struct ada_noted *noted = ada_cause_noted(reader, link->thread->process);
+	size_t next = noted ? ada_array_below(&noted->looks, start_ns, link->wait_start_ns) : 0;
+	const json_object *found = NULL;
+	uint64_t budget = reader->budget, start_ns = link->wait_start_ns;
+
+	reader->budget = NOTED_EVENTS;
+	for (size_t n = 0; noted && !found && n < 2; n++) {
+		const struct ada_noted_look *look = next - n < noted->looks.count ? &noted->looks.items[next - n] : NULL;
+
+		found = look ? ada_noted_at(noted, look, link->object) : NULL;
+		if (found && !stays(reader, link, look->start_ns < start_ns ? look->start_ns : start_ns,
+				    look->end_ns > start_ns ? look->end_ns : start_ns))
+			found = NULL;
+		link->noted_ns = found ? look->start_ns : 0;
+	}
+	reader->budget = budget;
+	if (!found)
+		return;
+	link->noted = ada_noted_text(noted, found);
+	link->opened = copy_of(ada_json_text(found, "path", NULL));
+	link->peer = copy_of(ada_json_text(found, "peer", NULL));
+	link->connected = ada_json_length(ada_json_get(found, "ends"));
+	link->counter |= !strcmp(ada_json_text(found, "name", ""), "[eventfd]");
+}
+
+/* As calls say. */
+static void find_opened(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
 {
 	struct change last;
 
@@ -210,6 +288,33 @@ void ada_cause_descriptor(struct ada_cause_reader *reader, struct ada_cause_link
 		link->peer = peer_of(last.thread, last.position);
 	else
 		link->opened = path_of(&last);
+}
+
+void ada_cause_descriptor(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does)
+{
+	find_opened(reader, link, does);
+	if (!link->counter && !link->opened && !link->peer && does != ADA_DOES_CONNECT)
+		ada_cause_take_noted(reader, link);
+	link->connected |= link->peer != NULL;
+}
+
+bool ada_cause_waits_on(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t position, uint64_t now_ns,
+			struct ada_cause_link *link)
+{
+	const struct ada_event call = *atf_thread_get(thread->events, position);
+	enum ada_does does = ada_cause_does(reader, thread->process, call.function_id);
+
+	*link = (struct ada_cause_link){ .thread = thread,
+					 .kind = ada_does_wait(does),
+					 .wait_position = position,
+					 .wait_function_id = call.function_id,
+					 .wait_start_ns = call.timestamp_ns,
+					 .wait_end_ns = now_ns,
+					 .wait_open = true };
+	link->has_object = ada_does_to_descriptor(does) && ada_cause_object(thread, position, does, 0, &link->object);
+	if (link->has_object)
+		ada_cause_descriptor(reader, link, does);
+	return link->has_object;
 }
 
 /* --- children ------------------------------------------------------------------------------------------------------------ */

@@ -31,9 +31,20 @@ void ada_cause_reader_close(struct ada_cause_reader *reader)
 	for (size_t i = 0; reader->does && i < reader->session->modules.count; i++)
 		free(reader->does[i]);
 	atf_sched_list_close(reader->samples);
+	ada_noted_close(reader->noted);
 	free(reader->does);
 	free(reader->counts);
 	free(reader);
+}
+
+const struct ada_noted *ada_cause_noted(struct ada_cause_reader *reader, const struct ada_process *process)
+{
+	if (reader->noted_of != process) {
+		ada_noted_close(reader->noted);
+		reader->noted = ada_noted_open(process);
+		reader->noted_of = process;
+	}
+	return reader->noted;
 }
 
 bool ada_cause_pay(struct ada_cause_reader *reader, uint64_t events)
@@ -103,6 +114,29 @@ bool ada_cause_told_holder(const struct ada_thread *thread, uint64_t position, u
 	return false;
 }
 
+/* Of a poll for one descriptor, whose struct pollfd lies on the caller's stack or was captured. */
+static bool polled(const struct atf_detail *record, uint64_t *descriptor)
+{
+	uint64_t first = record->sp + 8, offset = record->x[0] - first;
+	struct atf_captured captured;
+	const uint8_t *bytes = NULL;
+	uint32_t at = 0;
+	int number;
+
+	if (record->x[1] != 1)
+		return false;
+	while (!bytes && atf_detail_captured(record, &at, &captured))
+		if (captured.argument == 1 && captured.length >= sizeof number)
+			bytes = captured.bytes;
+	if (!bytes && record->x[0] >= first && offset + sizeof number <= record->stack_size)
+		bytes = record->stack + offset;
+	if (!bytes)
+		return false;
+	memcpy(&number, bytes, sizeof number);
+	*descriptor = (uint32_t)number;
+	return number >= 0;
+}
+
 bool ada_cause_object(const struct ada_thread *thread, uint64_t position, enum ada_does does, unsigned int which, uint64_t *object)
 {
 	const struct ada_event call = *atf_thread_get(thread->events, position), *event;
@@ -140,6 +174,7 @@ bool ada_cause_object(const struct ada_thread *thread, uint64_t position, enum a
 	case ADA_DOES_STREAM_2:
 	case ADA_DOES_STREAM_3:
 	case ADA_DOES_STREAM_4: *object = record.x[does - ADA_DOES_STREAM_1]; return !which;
+	case ADA_DOES_POLL: return !which && polled(&record, object);
 	case ADA_DOES_FUTEX: *object = record.x[1]; return !which && record.x[0] == 202; /* SYS_futex */
 	default: return false;
 	}

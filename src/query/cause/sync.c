@@ -18,7 +18,7 @@ static const struct known functions[] = {
 	{ "_Znwm", ADA_DOES_ALLOCATE },
 	{ "__fgets_chk", ADA_DOES_STREAM_4 },
 	{ "__fprintf_chk", ADA_DOES_STREAM_1 },
-	{ "__poll_chk", ADA_DOES_MESSAGE_OTHER },
+	{ "__poll_chk", ADA_DOES_POLL },
 	{ "__pread64_chk", ADA_DOES_IO },
 	{ "__pread_chk", ADA_DOES_IO },
 	{ "__read_chk", ADA_DOES_IO },
@@ -101,11 +101,11 @@ static const struct known functions[] = {
 	{ "pause", ADA_DOES_MESSAGE_OTHER },
 	{ "pclose", ADA_DOES_CLOSE_COMMAND },
 	{ "pidfd_open", ADA_DOES_MAKE_DESCRIPTOR },
-	{ "poll", ADA_DOES_MESSAGE_OTHER },
+	{ "poll", ADA_DOES_POLL },
 	{ "popen", ADA_DOES_OPEN_COMMAND },
 	{ "posix_memalign", ADA_DOES_ALLOCATE },
 	{ "posix_openpt", ADA_DOES_MAKE_DESCRIPTOR },
-	{ "ppoll", ADA_DOES_MESSAGE_OTHER },
+	{ "ppoll", ADA_DOES_POLL },
 	{ "pread", ADA_DOES_IO },
 	{ "pread64", ADA_DOES_IO },
 	{ "preadv", ADA_DOES_IO },
@@ -229,7 +229,8 @@ enum ada_cause_kind ada_does_wait(enum ada_does does)
 	case ADA_DOES_MESSAGE:
 	case ADA_DOES_COUNTER_WAIT:
 	case ADA_DOES_COUNTER_WRITE:
-	case ADA_DOES_MESSAGE_OTHER: return ADA_CAUSE_MESSAGE;
+	case ADA_DOES_MESSAGE_OTHER:
+	case ADA_DOES_POLL: return ADA_CAUSE_MESSAGE;
 	case ADA_DOES_COMMAND:
 	case ADA_DOES_CLOSE_COMMAND:
 	case ADA_DOES_CHILD: return ADA_CAUSE_CHILD;
@@ -240,7 +241,7 @@ enum ada_cause_kind ada_does_wait(enum ada_does does)
 bool ada_does_to_descriptor(enum ada_does does)
 {
 	return does == ADA_DOES_IO || does == ADA_DOES_WRITE || does == ADA_DOES_MESSAGE || does == ADA_DOES_COUNTER_WAIT ||
-	       does == ADA_DOES_COUNTER_WRITE || does == ADA_DOES_CONNECT || does == ADA_DOES_ACCEPT;
+	       does == ADA_DOES_COUNTER_WRITE || does == ADA_DOES_CONNECT || does == ADA_DOES_ACCEPT || does == ADA_DOES_POLL;
 }
 
 bool ada_does_to_stream(enum ada_does does)

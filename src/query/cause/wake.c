@@ -186,9 +186,8 @@ bool ada_cause_writer(struct ada_cause_reader *reader, const struct ada_cause_li
 {
 	const struct ada_process *process = link->thread->process;
 	struct writes writes = { .link = link };
-	struct ada_muted muted;
 
-	if (ada_process_muted(process, 0, &muted))
+	if (ada_cause_changes_muted(reader, process, link->wait_start_ns, link->wait_end_ns))
 		return false;
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];

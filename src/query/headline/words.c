@@ -5,7 +5,8 @@
 #include <string.h>
 #include "query/headline/internal.h"
 
-#define FAULTED_NS 10000 /* of what ran so long a page fault, these are told: they may be a part of it */
+#define SOON_NS 1000000000 /* behind a wait comes the mark that is about it */
+#define FAULTED_NS 10000   /* of what ran so long a page fault, these are told: they may be a part of it */
 
 void ada_headline_put_path(struct ada_story *story, FILE *stream, const struct ada_process *process, const struct ada_stack *path)
 {
@@ -48,12 +49,30 @@ static const char *sort_of(struct ada_story *story, const struct ada_cause_link 
 	return "object";
 }
 
+/* "descriptor 7, a connection from 127.0.0.1:51234 (as it was at the mark)": of the mark right behind the wait, or when else that was. */
+static void put_noted(FILE *stream, const struct ada_cause_link *link)
+{
+	char text[ADA_UNITS_TEXT];
+
+	fprintf(stream, ", %s (as it was at ", link->noted);
+	if (link->noted_ns < link->wait_start_ns)
+		fprintf(stream, "a mark %s before)", ada_format_duration(link->wait_start_ns - link->noted_ns, text));
+	else if (link->noted_ns > link->wait_end_ns + SOON_NS)
+		fprintf(stream, "a mark %s later)", ada_format_duration(link->noted_ns - link->wait_end_ns, text));
+	else
+		fputs("the mark)", stream);
+}
+
 /* "mutex 0x7f..." */
 void ada_headline_put_object(struct ada_story *story, FILE *stream, const struct ada_cause_link *link)
 {
+	bool by_number = link->kind == ADA_CAUSE_IO || link->kind == ADA_CAUSE_MESSAGE;
 	char text[ADA_CAUSE_OBJECT];
 
-	if (link->kind == ADA_CAUSE_IO || link->kind == ADA_CAUSE_MESSAGE)
+	if (by_number && link->noted) {
+		fputs(ada_cause_object_text(link, text), stream);
+		put_noted(stream, link);
+	} else if (by_number)
 		fprintf(stream, "%s%s%s", ada_cause_object_text(link, text),
 			link->opened ? ", opened as " :
 			link->peer   ? ", peer " :
@@ -63,6 +82,18 @@ void ada_headline_put_object(struct ada_story *story, FILE *stream, const struct
 				       "");
 	else
 		fprintf(stream, "%s %s", sort_of(story, link), ada_cause_object_text(link, text));
+}
+
+void ada_headline_put_waits_on(struct ada_story *story, FILE *stream, struct ada_cause_reader *reader, const struct ada_thread *thread,
+			       uint64_t position, uint64_t now_ns)
+{
+	struct ada_cause_link link;
+
+	if (ada_cause_waits_on(reader, thread, position, now_ns, &link) && (link.noted || link.opened || link.peer)) {
+		fputs(" on ", stream);
+		ada_headline_put_object(story, stream, &link);
+	}
+	ada_cause_link_free(&link);
 }
 
 /* Whether page faults are most of what ran, or may be much of it. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
+#include "query/headline/headline.h"
 #include "query/narrate/parts.h"
 
 #define OTHERS_TOLD 8
@@ -77,8 +78,8 @@ static void tell_idle(struct ada_story *story, const char *kind, const struct ad
 }
 
 /* A citation up to position - 1 may be long, but it shows that no event ended the call in between. */
-static void tell_busy(struct ada_story *story, const char *kind, const struct ada_thread *thread, const struct ada_stack *stack,
-		      uint64_t position, uint64_t ns)
+static void tell_busy(struct ada_story *story, struct ada_cause_reader *reader, const char *kind, const struct ada_thread *thread,
+		      const struct ada_stack *stack, uint64_t position, uint64_t ns)
 {
 	const struct ada_frame *frame = &stack->frames.items[stack->frames.count - 1];
 	const struct ada_name *known = ada_name_list_get(&story->names, thread->process, frame->function_id);
@@ -96,6 +97,8 @@ static void tell_busy(struct ada_story *story, const char *kind, const struct ad
 			*known->module ? known->module : "an unknown module");
 	else
 		fprintf(telling.stream, "was in %s", name);
+	if (library)
+		ada_headline_put_waits_on(story, telling.stream, reader, thread, frame->position, ns);
 	if (below)
 		fprintf(telling.stream, ", called by %s", ada_words_source(story, thread->process, below->function_id, caller));
 	fprintf(telling.stream, ", for %s so far", ada_format_duration(ns - frame->start_ns, duration));
@@ -123,14 +126,14 @@ static int compare_others(const void *left, const void *right)
 	return a->thread->number < b->thread->number ? -1 : a->thread->number > b->thread->number;
 }
 
-static void tell_other(struct ada_story *story, const char *kind, const struct other *other, uint64_t ns)
+static void tell_other(struct ada_story *story, struct ada_cause_reader *reader, const char *kind, const struct other *other, uint64_t ns)
 {
 	struct ada_stack stack;
 
 	if (ada_narrate_stack(story, &stack, other->thread, other->position))
 		return;
 	if (stack.frames.count)
-		tell_busy(story, kind, other->thread, &stack, other->position, ns);
+		tell_busy(story, reader, kind, other->thread, &stack, other->position, ns);
 	else
 		tell_idle(story, kind, other->thread, other->position, ns);
 	ada_stack_close(&stack);
@@ -138,7 +141,11 @@ static void tell_other(struct ada_story *story, const char *kind, const struct o
 
 void ada_narrate_others(struct ada_story *story, const struct ada_process *process, const struct ada_thread *but, uint64_t ns, bool first)
 {
+	struct ada_cause_reader *reader = ada_cause_reader_open(story->session);
 	ADA_ARRAY(struct other) others = {};
+
+	if (!reader)
+		story->result = -ENOMEM;
 
 	for (size_t i = 0; i < process->thread_count && !story->result; i++) {
 		const struct ada_thread *thread = &story->session->threads.items[process->first_thread + i];
@@ -158,8 +165,8 @@ void ada_narrate_others(struct ada_story *story, const struct ada_process *proce
 	}
 	if (others.count)
 		qsort(others.items, others.count, sizeof *others.items, compare_others);
-	for (size_t i = 0; i < others.count && i < OTHERS_TOLD; i++)
-		tell_other(story, first ? "other-thread" : "crash-other-thread", &others.items[i], ns);
+	for (size_t i = 0; i < others.count && i < OTHERS_TOLD && reader; i++)
+		tell_other(story, reader, first ? "other-thread" : "crash-other-thread", &others.items[i], ns);
 	if (others.count > OTHERS_TOLD) {
 		ada_narrate_say(story, first ? "other-threads" : "crash-other-threads", "%zu more thread%s had begun by then.",
 				others.count - OTHERS_TOLD, ada_words_s(others.count - OTHERS_TOLD));
@@ -167,6 +174,7 @@ void ada_narrate_others(struct ada_story *story, const struct ada_process *proce
 			ada_narrate_cite(story, others.items[i].thread, 0, 0);
 	}
 	ada_array_free(&others);
+	ada_cause_reader_close(reader);
 }
 
 void ada_narrate_path(struct ada_story *story, const struct ada_mark_place *place)

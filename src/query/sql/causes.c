@@ -161,6 +161,8 @@ static void add_cause(struct ada_sql_cursor *base, struct ada_cause_reader *read
 	ada_sql_add_integer(rows, link->spells);
 	ada_sql_add_text(rows, link->opened);
 	ada_sql_add_text(rows, link->peer);
+	ada_sql_add_text(rows, link->noted);
+	add_number_or_null(rows, link->noted, link->noted_ns);
 	add_number_or_null(rows, link->child, link->child ? link->child->pid : 0);
 	ada_sql_add_text(rows, link->command);
 }

@@ -349,6 +349,9 @@ static const struct ada_sql_column causes[] = {
 	{ "spells", "INTEGER", "how many such waits, or parts, there were", true, ADA_SQL_PLAIN },
 	{ "opened", "TEXT", "of a descriptor the path that was opened as it; null: not known", true, ADA_SQL_PLAIN },
 	{ "peer", "TEXT", "of a socket the address that it was connected to; null: not known", true, ADA_SQL_PLAIN },
+	{ "noted", "TEXT", "what the descriptor led to as the recorder found it at a mark; null: its own calls say so, or not known", true,
+	  ADA_SQL_PLAIN },
+	{ "noted_ns", "INTEGER", "when that was; opened and peer are of then, too", true, ADA_SQL_PLAIN },
 	{ "child_pid", "INTEGER", "of the child that it waited for; null: not recorded", true, ADA_SQL_PLAIN },
 	{ "command", "TEXT", "that system or popen ran for it in a shell; null: none, or not known", true, ADA_SQL_PLAIN },
 };

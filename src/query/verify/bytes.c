@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/file.h"
 #include "base/seal.h"
+#include "query/noted/noted.h"
 #include "query/verify/verify.h"
 
 void ada_verify_seal(struct ada_verify *verify, const char *directory, const char *name, const char *file, const json_object *document)
@@ -33,6 +35,20 @@ void ada_verify_seal(struct ada_verify *verify, const char *directory, const cha
 		ada_verify_found(verify, file, "checksum", false, "is not as ada wrote it: it doesn't begin with its checksum");
 	else
 		ada_verify_found(verify, file, "checksum", true, "has none: nothing tells whether a byte of it changed");
+}
+
+void ada_verify_descriptors(struct ada_verify *verify, const struct ada_process *process)
+{
+	char path[PATH_MAX], file[PATH_MAX];
+	struct ada_noted *noted;
+
+	if (ada_path(path, "%s/descriptors.json", process->path) || ada_path(file, "%s/descriptors.json", process->directory) ||
+	    access(path, F_OK))
+		return;
+	noted = ada_noted_open(process);
+	ada_verify_found(verify, file, "notes", noted, "%s", noted ? "" : "not JSON, or not what was found at marks");
+	ada_verify_seal(verify, process->path, "descriptors.json", file, noted ? noted->document : NULL);
+	ada_noted_close(noted);
 }
 
 /* The manifest's checksum of a table, against the file's. */

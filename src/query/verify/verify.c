@@ -82,6 +82,7 @@ static void verify_manifest(struct ada_verify *verify, const struct ada_process 
 	verify_number(verify, file, "events", ada_json_u64(lane, "event_count", 0), sum(threads, "events"));
 	verify_number(verify, file, "lost", ada_json_u64(lane, "lost", 0), sum(threads, "lost"));
 	ada_verify_tables(verify, process);
+	ada_verify_descriptors(verify, process);
 }
 
 /* Holds what session.json says of a process against its manifest, where neither changes any more. */

@@ -40,6 +40,8 @@ void ada_verify_sched(struct ada_verify *verify);
 
 /* Whether the file is as it was written: its own checksum (base/seal.h). `file` is what it is called, `document` what it holds. */
 void ada_verify_seal(struct ada_verify *verify, const char *directory, const char *name, const char *file, const json_object *document);
+/* descriptors.json, where there is one. */
+void ada_verify_descriptors(struct ada_verify *verify, const struct ada_process *process);
 /* Each module's table, and its checksum in the manifest. */
 void ada_verify_tables(struct ada_verify *verify, const struct ada_process *process);
 

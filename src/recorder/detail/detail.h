@@ -62,6 +62,7 @@ struct ada_detail_metrics {
 	double pool_use_at_dump, pool_use;	 /* share of chunks pinned or open: average when chunks were persisted; now */
 	double oldest_history_ns;		 /* how far back the pool reaches now */
 };
+uint64_t ada_details_marked_ns(const struct ada_details *details); /* when it was marked last; 0: not yet */
 void ada_details_metrics(const struct ada_details *details, struct ada_detail_metrics *metrics);
 uint64_t ada_details_thread_events(const struct ada_details *details, uint32_t thread); /* persisted of it */
 #endif

@@ -172,6 +172,13 @@ void ada_detail_suffice(struct ada_details *details)
 	}
 }
 
+uint64_t ada_details_marked_ns(const struct ada_details *details)
+{
+	uint64_t ns = details->marks ? ada_marks_last(details->marks).ns : 0;
+
+	return ns > details->own_last.ns ? ns : details->own_last.ns;
+}
+
 void ada_detail_keep_metrics(struct ada_details *details)
 {
 	const struct ada_shm *shm = details->segment->shm;

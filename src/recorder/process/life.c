@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "recorder/budget/budget.h"
+#include "recorder/descriptors/noted.h"
+#include "recorder/descriptors/noter.h"
 #include "recorder/detail/detail.h"
 #include "recorder/files/place.h"
 #include "recorder/host/limit.h"
@@ -75,8 +77,9 @@ static int make_directory(struct ada_provider *provider, struct ada_error *error
 			return ada_error_system(error, errno, "%s can't be made", ada_directory_shown(provider->directory, shown));
 		snprintf(provider->name, sizeof provider->name, "pid_%d_%d", provider->pid, number);
 	}
-	provider->manifest.session = &provider->recorder->session;
-	return ada_path(provider->manifest.path, "%s/manifest.json", provider->directory) ?
+	provider->manifest.session = provider->descriptors.session = &provider->recorder->session;
+	return ada_path(provider->manifest.path, "%s/manifest.json", provider->directory) ||
+			       ada_path(provider->descriptors.path, "%s/descriptors.json", provider->directory) ?
 		       ada_error_system(error, ENAMETOOLONG, "%s", provider->directory) :
 		       0;
 }
@@ -414,6 +417,16 @@ static void follow_policy(struct ada_provider *provider)
 	ada_details_linger(provider->details, longest);
 }
 
+/* What its descriptors lead to at a mark. */
+static void follow_marks(struct ada_provider *provider)
+{
+	uint64_t ns = ada_details_marked_ns(provider->details);
+
+	if (ns > provider->noted_ns)
+		ada_noter_ask(provider->recorder->noter, provider);
+	provider->noted_ns = ns;
+}
+
 size_t ada_provider_drain(struct ada_provider *provider)
 {
 	bool in_turns = provider->recorder->options->budget > 0;
@@ -430,6 +443,7 @@ size_t ada_provider_drain(struct ada_provider *provider)
 		chunks += some;
 		provider->windows_changed |= ada_details_turn(provider->details,
 							      ada_clock_ns(provider->recorder->clock, ada_clock_counter()));
+		follow_marks(provider);
 	} while (some == SLICE && chunks < most);
 	return chunks;
 }
@@ -492,7 +506,8 @@ void ada_provider_finish(struct ada_provider *provider, const char *stopped, boo
 
 bool ada_provider_forget(struct ada_provider *provider)
 {
-	if (provider->forgotten || !provider->finalized || ada_paper_pending(&provider->manifest))
+	if (provider->forgotten || !provider->finalized || ada_paper_pending(&provider->manifest) ||
+	    ada_paper_pending(&provider->descriptors))
 		return provider->forgotten;
 	ada_arena_note_provider_state(provider->recorder->arena, provider->number, ADA_ARENA_FINISHED);
 	unlink_segment(provider);
@@ -529,6 +544,7 @@ void ada_provider_free(struct ada_provider *provider)
 		ada_details_close(provider->details);
 	ada_drain_close(&provider->drain);
 	ada_ledger_free(&provider->ledger);
+	ada_noted_free(provider->noted);
 	ada_segment_destroy(&provider->segment);
 	if (provider->pidfd >= 0)
 		close(provider->pidfd);

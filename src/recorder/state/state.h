@@ -11,6 +11,7 @@
  *   ada-pack        a few threads that encode and write what is recorded packed (index/packers.h)
  *   sched           writes when threads ran (sched/sched.h)
  *   samples         writes what the system counts of threads (sched/samples.h)
+ *   noter           looks where descriptors of marked processes lead to (descriptors/noter.h)
  *   presence        holds what tells agents that the recorder lives
  *   scribe          a few threads that write the manifests and session.json that main has put together (scribe.h)
  *
@@ -69,6 +70,7 @@ struct ada_mute {
 };
 
 struct ada_budget;
+struct ada_noted;
 struct ada_provider {
 	struct ada_recorder *recorder;
 	struct ada_provider *parent; /* of a fork's child: the image whose memory it has; else NULL */
@@ -124,6 +126,9 @@ struct ada_provider {
 	char *stopped;		      /* why recording ended before the process did, in words; NULL: it did not */
 	bool stop_as_asked;
 	struct ada_paper manifest;
+	struct ada_paper descriptors; /* of what was `noted`, which is the noter's; NULL: nothing was */
+	struct ada_noted *noted;
+	uint64_t noted_ns;	 /* of the last mark that the noter was asked for: main thread's */
 	uint64_t manifest_ns;	 /* when it was last put together */
 	uint64_t aged_ns;	 /* up to here segments have gone, and detail with them; 0: none have */
 	uint32_t policy_version; /* that the main thread has looked at */
@@ -178,6 +183,7 @@ struct ada_recorder {
 	struct ada_error no_sched;   /* ... why; "": none was asked for */
 	struct ada_samples *samples; /* NULL: there are none, and */
 	struct ada_error no_samples; /* ... why */
+	struct ada_noter *noter;     /* NULL: nothing is noted */
 	struct ada_control *control;
 	const char *control_path; /* of its socket, as session.json has it; NULL: it is closed */
 	int wake;		  /* eventfd: other threads have news for the main one */
