@@ -1,13 +1,14 @@
-/* session.json and a manifest of any content, beside files of events that are as they should be: the session opens, what can't be
+/* session.json, a manifest and descriptors.json of any content, beside files of events that are as they should be: the session opens, what can't be
  * read is a problem of one line, and whatever it says of processes, threads, modules and windows can be asked for.
  *
- * An input is the one document, a NUL, and the other. */
+ * An input is these documents with a NUL between two of them. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "atf/session/anchor.h"
 #include "base/file.h"
 #include "memory.h"
+#include "query/noted/noted.h"
 #include "query/session/selection.h"
 #include "query/session/windows.h"
 #include "query/verify/verify.h"
@@ -61,6 +62,25 @@ static void ask_clocks(const struct ada_session *session)
 	ada_clock_view_text(session, session->start_ns, text);
 }
 
+static void ask_noted(const struct ada_process *process)
+{
+	struct ada_noted *noted = ada_noted_open(process);
+
+	for (size_t i = 0; noted && i < noted->looks.count && i < 4; i++) {
+		const struct ada_noted_look *look = &noted->looks.items[i];
+
+		assert(look->start_ns <= look->end_ns && (!i || look[-1].end_ns <= look->start_ns));
+		for (uint64_t descriptor = 0; descriptor < 8; descriptor++) {
+			const json_object *lead = ada_noted_at(noted, look, descriptor);
+			char *text = lead ? ada_noted_text(noted, lead) : NULL;
+
+			assert(!text || *text);
+			free(text);
+		}
+	}
+	ada_noted_close(noted);
+}
+
 static void ask(const struct ada_session *session)
 {
 	struct ada_verify verify = { .session = session, .found = found };
@@ -80,6 +100,7 @@ static void ask(const struct ada_session *session)
 			ada_process_function_key(process, module << 32 | 1);
 		}
 		ada_process_details(process);
+		ask_noted(process);
 	}
 	ask_clocks(session);
 	for (size_t i = 0; i < session->threads.count; i++)
@@ -117,7 +138,8 @@ static void store_anchor(const char *text, size_t length)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	const uint8_t *second = length ? memchr(bytes, 0, length) : NULL;
+	const uint8_t *end = bytes + length, *second = length ? memchr(bytes, 0, length) : NULL;
+	const uint8_t *third = second ? memchr(second + 1, 0, (size_t)(end - second - 1)) : NULL;
 	struct ada_session *session;
 	struct ada_error error = {};
 	static bool ready;
@@ -127,7 +149,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	ready = true;
 	fuzz_file_put(DIRECTORY "/session.json", bytes, second ? (size_t)(second - bytes) : length);
 	store_anchor((const char *)bytes, second ? (size_t)(second - bytes) : length);
-	fuzz_file_put(DIRECTORY "/pid_1/manifest.json", second ? second + 1 : NULL, second ? length - (size_t)(second + 1 - bytes) : 0);
+	fuzz_file_put(DIRECTORY "/pid_1/manifest.json", second ? second + 1 : NULL,
+		      second ? (size_t)((third ? third : end) - second - 1) : 0);
+	fuzz_file_put(DIRECTORY "/pid_1/descriptors.json", third ? third + 1 : NULL, third ? (size_t)(end - third - 1) : 0);
 	if (ada_session_open(&session, DIRECTORY, &error)) {
 		assert(*error.text && !strchr(error.text, '\n'));
 		return 0;

@@ -173,6 +173,22 @@ def test_whom_a_hang_waits_for_is_told_while_it_lasts(ada, run, how):
     assert re.search(rf"{waits} .*on {descriptor}, {re.escape(told)} \(as it was at the mark\)", text), text
     row, = rows(ada, "query", begun.session, "SELECT kind, function_waited, object, noted FROM causes")
     assert row == {"kind": "message", "function_waited": waits, "object": descriptor, "noted": told}
+    assert any(f" {waits} " in row["text"] and f" on {descriptor}, {told} (as it was at the mark), called by" in row["text"]
+               for row in rows(ada, "narrate", "--all", begun.session) if row["kind"] == "other-thread")
+
+
+def test_what_stays_the_same_is_noted_once(ada, run):
+    """From the first look to the last; what begins later from there on."""
+    begun = run("hang", "accepted")
+    looks = []
+    while len(looks) < 3:
+        assert ada("mark", "--no-wait", begun.session).status == 0
+        before = len(looks)
+        await_(lambda: len((notes_of(begun.session, begun.pid) or {"looks": []})["looks"]) > before)
+        looks = notes_of(begun.session, begun.pid)["looks"]
+    lead = lead_of(begun)
+    assert (lead["fromNs"], lead["toNs"]) == (looks[0]["startNs"], looks[-1]["endNs"])
+    assert all(now["endNs"] <= then["startNs"] for now, then in zip(looks, looks[1:]))
 
 
 def test_notes_that_were_damaged_are_found_and_say_nothing(ada, run):

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/file.h"
 
 #define LOOKS_MAX 4096
@@ -35,7 +34,7 @@ struct ada_noted *ada_noted_open(const struct ada_process *process)
 	struct ada_error error = { "" };
 	char path[PATH_MAX];
 
-	if (ada_path(path, "%s/descriptors.json", process->path) || access(path, F_OK))
+	if (ada_path(path, "%s/descriptors.json", process->path))
 		return NULL;
 	noted = calloc(1, sizeof *noted);
 	if (!noted)

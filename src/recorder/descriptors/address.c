@@ -153,12 +153,13 @@ static void share(const struct tables *tables)
 		bool up = i < tables->sockets.count;
 		struct ada_lead *lead = tables->sockets.items[up ? i : 2 * tables->sockets.count - 1 - i];
 
+		if (known && known->inode == lead->inode)
+			lead->accepted |= known->accepted;
 		if (known && known->inode == lead->inode && !lead->protocol) {
 			lead->protocol = known->protocol;
 			lead->local = copy_of(known->local);
 			lead->peer = copy_of(known->peer);
 			lead->listens = known->listens;
-			lead->accepted = known->accepted;
 		}
 		known = lead->protocol ? lead : known;
 	}
@@ -280,6 +281,14 @@ static void ask_of_unix(struct tables *tables)
 	close(diag);
 }
 
+static bool any_unknown(const struct tables *tables)
+{
+	for (size_t i = 0; i < tables->sockets.count; i++)
+		if (!tables->sockets.items[i]->protocol)
+			return true;
+	return false;
+}
+
 void ada_look_sockets(struct ada_look *look)
 {
 	static const char *const names[][2] = { { "tcp", "tcp" }, { "tcp6", "tcp" }, { "udp", "udp" }, { "udp6", "udp" } };
@@ -294,8 +303,12 @@ void ada_look_sockets(struct ada_look *look)
 	if (tables.sockets.count) {
 		qsort(tables.sockets.items, tables.sockets.count, sizeof *tables.sockets.items, compare_inodes);
 		ask_of_unix(&tables); /* first: that is quick */
-		for (size_t i = 0; look->addresses && i < sizeof names / sizeof *names && ada_look_in_time(look); i++)
+		/* A table costs a millisecond or more, however little it holds: the kernel goes through all that it has room for. */
+		for (size_t i = 0; look->addresses && i < sizeof names / sizeof *names && any_unknown(&tables) && ada_look_in_time(look);
+		     i++) {
 			read_table(&tables, names[i][0], names[i][1]);
+			share(&tables);
+		}
 		note_accepted(&tables);
 		share(&tables);
 	}
