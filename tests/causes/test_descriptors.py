@@ -173,7 +173,7 @@ def test_whom_a_hang_waits_for_is_told_while_it_lasts(ada, run, how):
     assert re.search(rf"{waits} .*on {descriptor}, {re.escape(told)} \(as it was at the mark\)", text), text
     row, = rows(ada, "query", begun.session, "SELECT kind, function_waited, object, noted FROM causes")
     assert row == {"kind": "message", "function_waited": waits, "object": descriptor, "noted": told}
-    assert any(f" {waits} " in row["text"] and f" on {descriptor}, {told} (as it was at the mark), called by" in row["text"]
+    assert any(f" {waits} " in row["text"] and f" so far, on {descriptor}, {told} (as it was at the mark)" in row["text"]
                for row in rows(ada, "narrate", "--all", begun.session) if row["kind"] == "other-thread")
 
 

@@ -90,7 +90,7 @@ void ada_headline_put_waits_on(struct ada_story *story, FILE *stream, struct ada
 	struct ada_cause_link link;
 
 	if (ada_cause_waits_on(reader, thread, position, now_ns, &link) && (link.noted || link.opened || link.peer)) {
-		fputs(" on ", stream);
+		fputs(", on ", stream);
 		ada_headline_put_object(story, stream, &link);
 	}
 	ada_cause_link_free(&link);

@@ -97,11 +97,11 @@ static void tell_busy(struct ada_story *story, struct ada_cause_reader *reader, 
 			*known->module ? known->module : "an unknown module");
 	else
 		fprintf(telling.stream, "was in %s", name);
-	if (library)
-		ada_headline_put_waits_on(story, telling.stream, reader, thread, frame->position, ns);
 	if (below)
 		fprintf(telling.stream, ", called by %s", ada_words_source(story, thread->process, below->function_id, caller));
 	fprintf(telling.stream, ", for %s so far", ada_format_duration(ns - frame->start_ns, duration));
+	if (library)
+		ada_headline_put_waits_on(story, telling.stream, reader, thread, frame->position, ns);
 	ada_words_doubt(story, thread, below ? below->position : frame->position, position, telling.stream);
 	fputs(".", telling.stream);
 	ada_telling_say(story, kind, &telling);
