@@ -1,6 +1,5 @@
 /* Who ended a wait: by a signal, a post, an arrival, giving an object back, its own end, or by writing to an eventfd. */
 #include "query/cause/internal.h"
-#include "query/session/mutes.h"
 #include "query/session/windows.h"
 
 #define LAST_EVENTS 64	       /* of a thread that ended: detail is looked for in them */
