@@ -155,7 +155,7 @@ void ada_segment_rest(struct ada_segment *segment, uint64_t now_ns)
 	segment->rest_pulse = now;
 	/* Where memory has run out, it is not given away. An agent that can't make any must find enough. */
 	if (now - then >= FEW_CHUNKS || segment->exhausted || segment->detail_exhausted ||
-	    madvise(segment->shm, ADA_PAGE, MADV_POPULATE_WRITE))
+	    madvise(segment->shm, ADA_PAGE_BYTES, MADV_POPULATE_WRITE))
 		return;
 	if (!segment->index_rests)
 		segment->index_rests = rest(segment, &index);
