@@ -172,8 +172,6 @@ void ada_cause_descriptor(struct ada_cause_reader *reader, struct ada_cause_link
 bool ada_cause_changes_descriptor(const struct ada_thread *thread, uint64_t position, enum ada_does does, uint64_t descriptor, bool *known);
 /* Whether calls that change descriptors or streams, or write, are missing of some of that time (opened.c). */
 bool ada_cause_changes_muted(struct ada_cause_reader *reader, const struct ada_process *process, uint64_t from_ns, uint64_t to_ns);
-/* What the recorder found at the first look behind the wait's beginning, else at the last before it. */
-void ada_cause_take_noted(struct ada_cause_reader *reader, struct ada_cause_link *link);
 /* Who wrote to the eventfd that the link waited for (wake.c): the only thread that did meanwhile. False: nobody, several, or nobody knows. */
 bool ada_cause_writer(struct ada_cause_reader *reader, const struct ada_cause_link *link, const struct ada_thread **writer,
 		      uint64_t *position);

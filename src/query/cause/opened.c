@@ -245,7 +245,7 @@ static char *copy_of(const char *text)
 }
 
 /* By the first look behind the wait's beginning, else by the last before it. */
-void ada_cause_take_noted(struct ada_cause_reader *reader, struct ada_cause_link *link)
+static void take_noted(struct ada_cause_reader *reader, struct ada_cause_link *link)
 {
 	const struct ada_noted *noted = ada_cause_noted(reader, link->thread->process);
 	size_t next = noted ? ada_array_below(&noted->looks, start_ns, link->wait_start_ns) : 0;
@@ -294,7 +294,7 @@ void ada_cause_descriptor(struct ada_cause_reader *reader, struct ada_cause_link
 {
 	find_opened(reader, link, does);
 	if (!link->counter && !link->opened && !link->peer && does != ADA_DOES_CONNECT)
-		ada_cause_take_noted(reader, link);
+		take_noted(reader, link);
 	link->connected |= link->peer != NULL;
 }
 

@@ -67,7 +67,7 @@ static void look_at(struct ada_noter *noter, struct ada_provider *provider)
 }
 
 /* Called under the lock. */
-static void rest(struct ada_noter *noter, uint64_t ns)
+static void pause_for(struct ada_noter *noter, uint64_t ns)
 {
 	struct timespec until;
 
@@ -101,7 +101,7 @@ static void *noter_run(void *argument)
 		look_at(noter, provider);
 		took_ns = ada_look_cpu_ns() - took_ns;
 		pthread_mutex_lock(&noter->lock);
-		rest(noter, took_ns * PART > LEAST_NS ? took_ns * PART : LEAST_NS);
+		pause_for(noter, took_ns * PART > LEAST_NS ? took_ns * PART : LEAST_NS);
 	}
 	pthread_mutex_unlock(&noter->lock);
 	return NULL;

@@ -102,7 +102,7 @@ static void let_go(struct ada_segment *segment, const struct pool *pool, uint32_
 }
 
 /* How few free chunks wake it; 0: it has not been put to rest. */
-static uint32_t rest(struct ada_segment *segment, const struct pool *pool)
+static uint32_t put_to_rest(struct ada_segment *segment, const struct pool *pool)
 {
 	uint32_t ready = *pool->ready, free = ada_segment_bits(pool->map, pool->count), taken, first;
 	uint64_t from;
@@ -158,8 +158,8 @@ void ada_segment_rest(struct ada_segment *segment, uint64_t now_ns)
 	    madvise(segment->shm, ADA_PAGE_BYTES, MADV_POPULATE_WRITE))
 		return;
 	if (!segment->index_rests)
-		segment->index_rests = rest(segment, &index);
+		segment->index_rests = put_to_rest(segment, &index);
 	if (!segment->detail_rests && ada_segment_recycles_detail(segment))
-		segment->detail_rests = rest(segment, &detail);
+		segment->detail_rests = put_to_rest(segment, &detail);
 	segment->rest_pulse = pulse(segment);
 }
