@@ -51,7 +51,7 @@
 #include "abi/ring.h"
 
 #define ADA_NONE UINT32_MAX
-#define ADA_WIRE_VERSION 21
+#define ADA_WIRE_VERSION 22
 #define ADA_SHM_MAGIC "ADASHM01"
 #define ADA_PRICE_UNIT 256u
 #define ADA_CHUNK_BYTES 32768u	   /* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
@@ -150,6 +150,9 @@ static_assert(sizeof(struct ada_crash) == 696, "crash record");
  * and the next thread may have it. The id tells threads apart: given in the order of first events and never again. Files, chunks and
  * marks name threads by their ids. A thread that finds no entry is not recorded, and counted in threads_refused.
  *
+ * A join names the thread by its pointer. Of threads of one process that live at the same time no two have the same; the next thread may
+ * have that of one that was joined.
+ *
  *            agent: bitmap or thread_count, then all fields        agent (or the thread is gone)
  *   UNUSED ----------------------------------------------> LIVE <-----------------------------> ENDED
  *     ^                                                      |                                    |
@@ -175,9 +178,12 @@ struct ada_shm_thread {	    /* 128 bytes; written by the agent unless said other
 	uint64_t lost_memory; /* of lost: there was no memory for more of the buffer, or none allowed */
 	/* events in all chunks that the thread has sealed, LOST ones included, also in chunks that were recycled (atomic) */
 	uint64_t sealed_events;
-	uint8_t reserved[16];
+	uint64_t pointer;     /* its thread pointer (%fs:0), which glibc and musl give out as its pthread_t */
+	uint64_t end_counter; /* TSC when its thread-specific data went; 0: it goes on, or ended without that */
 };
 static_assert(sizeof(struct ada_shm_thread) == 128, "shm thread");
+static_assert(offsetof(struct ada_shm_thread, pointer) == 112, "shm thread: pointer");
+static_assert(offsetof(struct ada_shm_thread, end_counter) == 120, "shm thread: end");
 #define ADA_THREADS_BYTES (ADA_THREADS_MAX * 128ull + ADA_THREADS_MAX / 8) /* the table and, behind it, its bitmap */
 enum ada_thread_status { ADA_THREAD_UNUSED = 0, ADA_THREAD_LIVE = 1, ADA_THREAD_ENDED = 2 };
 

@@ -42,14 +42,15 @@
 #define QUIET_NS 500000000ull /* how long a quiet thread's events may wait */
 #define LAST_WORDS_NS 2000000000ull
 #define CALIBRATE_NS 100000000ull
-#define MANIFEST_NS 2000000000ull /* how often a changed manifest is written anew */
-#define MANIFEST_COST 20	  /* at once where a window closed, but at most a twentieth of the time goes into it */
-#define SESSION_NS 200000000ull	  /* how often session.json is: process trees change it all the time */
-#define DRAIN_NS 5000000ull	  /* so long the others may wait while one is prepared or finished */
-#define ROUNDS_NS 50000000ull	  /* so long they are gone round where some have more, until other things are seen to */
-#define WAITS_NS 1000000000ull	  /* behind the program's end, or an interrupt, until it is said who goes on */
-#define SETTLES 2000		  /* of 1 ms, at most: conversations are about to be done with their providers */
-#define STOP_WAIT_MS 20		  /* for the agent's threads to see `stop` */
+#define MANIFEST_NS 2000000000ull     /* how often a changed manifest is written anew */
+#define MANIFEST_THREAD_NS 2000000ull /* where only threads have come, so much less often for each that is in it: it takes some 10 us */
+#define MANIFEST_COST 20	      /* at once where a window closed, but at most a twentieth of the time goes into it */
+#define SESSION_NS 200000000ull	      /* how often session.json is: process trees change it all the time */
+#define DRAIN_NS 5000000ull	      /* so long the others may wait while one is prepared or finished */
+#define ROUNDS_NS 50000000ull	      /* so long they are gone round where some have more, until other things are seen to */
+#define WAITS_NS 1000000000ull	      /* behind the program's end, or an interrupt, until it is said who goes on */
+#define SETTLES 2000		      /* of 1 ms, at most: conversations are about to be done with their providers */
+#define STOP_WAIT_MS 20		      /* for the agent's threads to see `stop` */
 
 /* --mark-signal */
 static void mark(struct ada_loop *loop)
@@ -111,7 +112,10 @@ static void keep_manifest(struct ada_loop *loop, struct ada_provider *provider, 
 {
 	uint64_t pause = ada_paper_cost_ns(&provider->manifest) * MANIFEST_COST;
 	bool changed = __atomic_load_n(&provider->changed, __ATOMIC_ACQUIRE) || ada_paper_failed(&provider->manifest);
-	bool due = !provider->begun || (changed && now - provider->manifest_ns > MANIFEST_NS) ||
+	/* Who asks while it is recorded finds there whom a join waits for; of a disk that is full nobody takes room for that. */
+	bool came = provider->drain.lanes.count > provider->thread_count && !provider->drain.failed && !provider->drain.stopped_ns &&
+		    !provider->drain.holding && now - provider->manifest_ns > MANIFEST_NS + provider->thread_count * MANIFEST_THREAD_NS;
+	bool due = !provider->begun || came || (changed && now - provider->manifest_ns > MANIFEST_NS) ||
 		   (provider->windows_changed && now - provider->manifest_ns > pause);
 
 	if (!due || ada_paper_pending(&provider->manifest))

@@ -14,7 +14,7 @@ struct ada_torn {
 /* What shared memory said of a process, in the end. */
 struct ada_salvaged_thread {
 	uint32_t id, tid;
-	uint64_t start_ns, lost, overwritten, gaps;
+	uint64_t start_ns, end_ns, lost, overwritten, gaps;
 	struct ada_shm_thread entry;
 };
 struct ada_salvaged {

@@ -150,6 +150,7 @@ static void take_salvaged(const struct ada_draft *draft, json_object *object, ui
 	ada_recover_set(object, "skipped", thread->entry.skipped);
 	ada_recover_set(object, "unreturned", thread->entry.unreturned);
 	ada_recover_set(object, "startNs", thread->start_ns);
+	ada_json_pointer_set(object, thread->entry.pointer, thread->end_ns);
 }
 
 void ada_recover_take_counts(const struct ada_draft *draft, json_object *lane, json_object *recording)

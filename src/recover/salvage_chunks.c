@@ -151,6 +151,7 @@ static int tell_threads(const struct ada_drain *drain, struct ada_salvaged *resu
 			salvaged.entry = *thread;
 			salvaged.tid = thread->thread_id;
 			salvaged.start_ns = thread->start_counter ? ada_clock_ns(drain->options.clock, thread->start_counter) : 0;
+			salvaged.end_ns = thread->end_counter ? ada_clock_ns(drain->options.clock, thread->end_counter) : 0;
 		}
 		if (ada_array_push(&result->threads, salvaged))
 			return -ENOMEM;

@@ -18,6 +18,7 @@ HANGS = {
     "deadlock": ("deadlock", "pthread_mutex_lock", ["serve", "rebuild"], 2),
     "three": ("deadlock", "pthread_mutex_lock", ["serve", "rebuild", "reindex"], 2),
     "twice": ("deadlock", "pthread_mutex_lock", ["serve > look_up > pthread_mutex_lock, which it holds itself"], 1),
+    "embrace": ("deadlock", "pthread_join", ["waits for the end of thread", "serve > pthread_join", "rebuild > pthread_mutex_lock"], 1),
     "lost": ("condition", "pthread_cond_wait", ["announcer > announce"], 1),
 }
 LIMIT_S = 60
@@ -52,6 +53,7 @@ def hang(ada, programs, tmp_path, monkeypatch):
         # a recording that has just begun has files that are still being written, and the answer says so
         await_(lambda: len(rows(ada, "query", live.session, open_for, status=(0, 125))) == threads)
         if not marked:
+            await_(lambda: len(manifest_of(live.session)["threads"]) == len([*live.session.glob("pid_*/thread_*")]))
             return live
         told = ada("mark", live.session).stdout.decode()       # comes back when the window is there
         assert "window 0: `ada narrate " in told and all(window["settled"] for window in rows(ada, "windows", live.session)), told
@@ -59,6 +61,10 @@ def hang(ada, programs, tmp_path, monkeypatch):
     yield begin
     for live in started:
         live.close(0)
+
+
+def manifest_of(session):
+    return json.loads(next(session.glob("pid_*/manifest.json")).read_text())
 
 
 def await_(what):

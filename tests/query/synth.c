@@ -23,6 +23,7 @@ struct synth_thread {
 	char name[32];
 	uint32_t number, tid, depth, segment;
 	uint64_t ns, lost, gaps;
+	uint64_t pointer, start_ns, end_ns; /* 0: the manifest says none */
 	uint64_t counts[SEGMENTS_MAX];
 	uint64_t *open;			  /* functions of the open calls */
 	struct atf_detail_writer *detail; /* of this segment; NULL: no record yet */
@@ -329,6 +330,17 @@ void synth_exception(struct synth_thread *thread)
 	end(thread, ADA_EVENT_EXCEPTION);
 }
 
+void synth_pointer(struct synth_thread *thread, uint64_t pointer)
+{
+	thread->pointer = pointer;
+	thread->start_ns = thread->ns;
+}
+
+void synth_end(struct synth_thread *thread)
+{
+	thread->end_ns = thread->ns;
+}
+
 void synth_pass(struct synth_thread *thread, uint64_t ns)
 {
 	thread->ns += ns;
@@ -375,8 +387,13 @@ static void print_thread(FILE *file, const struct synth_thread *thread)
 	}
 	fprintf(file,
 		"], \"events\": %lu, \"lost\": %lu, \"overwritten\": 0, \"gaps\": %lu, \"orphans\": 0, \"skipped\": 0, "
-		"\"startNs\": %llu, \"ended\": true}",
-		thread_events(thread), thread->lost, thread->gaps, SYNTH_START_NS);
+		"\"startNs\": %llu, ",
+		thread_events(thread), thread->lost, thread->gaps, thread->pointer ? (unsigned long long)thread->start_ns : SYNTH_START_NS);
+	if (thread->pointer)
+		fprintf(file, "\"threadPointer\": \"0x%lx\", ", thread->pointer);
+	if (thread->end_ns)
+		fprintf(file, "\"endNs\": %lu, ", thread->end_ns);
+	fputs("\"ended\": true}", file);
 }
 
 static void print_module(FILE *file, const struct process *process, uint32_t id)

@@ -21,6 +21,10 @@ void synth_process(struct synth *synth, uint32_t pid);
 uint32_t synth_module(struct synth *synth, const char *path, const char *const *names, uint32_t count);
 struct synth_thread *synth_thread(struct synth *synth, uint32_t tid, const char *name);
 
+/* Joins name it by that, and from its time now on; and, by its manifest, it ends now. */
+void synth_pointer(struct synth_thread *thread, uint64_t pointer);
+void synth_end(struct synth_thread *thread);
+
 /* Events at the thread's own time, which only synth_pass moves. Calls nest as in a program. */
 void synth_call(struct synth_thread *thread, uint64_t function_id);
 void synth_return(struct synth_thread *thread);

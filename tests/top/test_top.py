@@ -102,6 +102,59 @@ def test_who_keeps_a_thread_waiting(ada, tmp_path):
         [("lock", str(keeper["thread"]))]       # so soon its name may not be in the manifest
 
 
+@pytest.fixture(scope="module")
+def joins(tmp_path_factory):
+    program = tmp_path_factory.mktemp("joins") / "joins"
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", program, SOURCE.parent / "joins.c"], check=True)
+    return program
+
+
+def until(what):
+    end = time.monotonic() + PATIENCE
+    while not (answer := what()):
+        assert time.monotonic() < end
+    return answer
+
+
+@pytest.mark.traces
+@pytest.mark.parametrize("mode", ["sleep", "reuse"])
+def test_whose_end_a_join_waits_for(ada, joins, tmp_path, mode):
+    """While it waits, of two threads, and of one that has the memory of another that has ended: in top, SQL and narrate."""
+    with contextlib.closing(Live(ada, tmp_path / "out", [joins, mode])) as live:
+        def waiting():
+            return [row for row in top(ada, live.session)["threads"] if row["function"] == "pthread_join" and row["blocked_by"]]
+        (row,) = until(waiting)
+        number, name = row["blocked_by"].split()
+        assert (row["waits_for"], name) == ("condition", "sleeper")
+        asked = ada("query", "--format=json", live.session, "SELECT w.joined_thread, c.culprit_thread, c.culprit_function FROM waits w JOIN "
+                    "causes(0, w.index_seq) c WHERE w.function = 'pthread_join' AND w.end_index_seq IS NULL")
+        assert json.loads(asked.stdout)["rows"] == [{"joined_thread": int(number), "culprit_thread": int(number), "culprit_function": "await_input"}]
+        assert ada("mark", live.session).status == 0
+        told = " ".join(ada("narrate", "--all", live.session).stdout.decode().split())
+        assert re.search(rf"was waiting in pthread_join[^,]*, called by main, for [\d.]+ m?s so far, until thread {number} \(sleeper\) ends\.", told)
+        live.end()
+    # Played back, and by its end.
+    asked = ada("query", "--format=json", live.session, "SELECT joined_thread, ended_by_thread FROM waits WHERE function = 'pthread_join' "
+                "ORDER BY end_ns - start_ns DESC LIMIT 1")
+    assert json.loads(asked.stdout)["rows"] == [{"joined_thread": int(number), "ended_by_thread": int(number)}]
+
+
+@pytest.mark.traces
+def test_a_join_of_a_thread_that_is_not_recorded(ada, joins, tmp_path):
+    """It has the memory of one that was recorded, and has ended: that one isn't named."""
+    with contextlib.closing(Live(ada, tmp_path / "out", [joins, "unseen"], "--exclude=hide")) as live:
+        pause = "SELECT joined_thread FROM waits WHERE function = 'pthread_join' AND end_index_seq IS NULL AND end_ns - start_ns > 3000000000"
+        rows = until(lambda: json.loads(ada("query", "--format=json", live.session, pause).stdout)["rows"])
+        assert rows == [{"joined_thread": None}]
+
+        def first():
+            (pid,) = live.session.glob("pid_*")
+            return [thread for thread in json.loads((pid / "manifest.json").read_text())["threads"] if thread["name"] == "first"]
+        assert until(first)[0]["threadPointer"] and first()[0]["endNs"]        # and yet nobody is named
+        (row,) = (row for row in top(ada, live.session)["threads"] if row["function"] == "pthread_join")
+        assert (row["waits_for"], row["blocked_by"]) == ("condition", None)
+
+
 def was_preempted(ada, path, row):
     """A thread that loses its processor between the reading of the clock and the writing of the event is in the call until it has it again."""
     asked = ada("query", "--format=json", path, f"SELECT kind FROM switches WHERE thread = {row['thread']} AND kind <> 'fault' AND timestamp_ns <= "

@@ -230,8 +230,10 @@ static bool entry_again(struct ada_core *core)
 		return false;
 	if (!__atomic_compare_exchange_n(&entry->status, &status, ADA_THREAD_LIVE, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
-	if (__atomic_load_n(&entry->id, __ATOMIC_ACQUIRE) == entry_id)
+	if (__atomic_load_n(&entry->id, __ATOMIC_ACQUIRE) == entry_id) {
+		entry->end_counter = 0;
 		return true;
+	}
 	__atomic_store_n(&entry->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE); /* another thread's by now, which has ended too */
 	return false;
 }
@@ -263,7 +265,11 @@ static bool entry_begin(struct ada_core *core, uint32_t tid)
 	entry_id = id = __atomic_fetch_add(&core->shm->threads_seen, 1, __ATOMIC_RELAXED);
 	ada_sequence = ada_lost_told = 0;
 	entry = &core->entries[entry_number];
-	*entry = (struct ada_shm_thread){ .thread_id = tid, .chunk = UINT32_MAX, .start_counter = ada_sys_counter(), .id = id };
+	*entry = (struct ada_shm_thread){ .thread_id = tid,
+					  .chunk = UINT32_MAX,
+					  .start_counter = ada_sys_counter(),
+					  .id = id,
+					  .pointer = (uint64_t)__builtin_thread_pointer() };
 	ada_sys4(SYS_prctl, PR_GET_NAME, (long)entry->name, 0, 0);
 	__atomic_store_n(&entry->status, ADA_THREAD_LIVE, __ATOMIC_RELEASE); /* after all the rest */
 	return true;
@@ -400,6 +406,7 @@ void ada_core_thread_end(void)
 
 		if (closing.done) {
 			ada_sys4(SYS_prctl, PR_GET_NAME, (long)thread->entry->name, 0, 0); /* it has named itself since its first call */
+			thread->entry->end_counter = ada_sys_counter();
 			__atomic_store_n(&thread->entry->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE);
 			ada_room_leave();
 			place_return(ada_core, thread);

@@ -149,6 +149,34 @@ static void tell_cause(struct ada_cause_reader *reader, const struct ada_cause *
 		seen->held_in = ada_cause_own_function(reader, culprit.thread->process, culprit.path);
 }
 
+/* Whether the thread is in one call for long itself. */
+static bool rests(const struct ada_scene *scene, const struct ada_thread *thread)
+{
+	const struct ada_event *last = thread->count ? atf_thread_get(thread->events, thread->count - 1) : NULL;
+
+	return !last || last->timestamp_ns + ADA_SCENE_WAIT_NS <= scene->end_ns;
+}
+
+/* Whom a join waits for is told by the recording; what that thread does is its own row's to tell. Only where it rests there may be a deadlock. */
+static int explain_one(struct ada_cause_reader *reader, const struct ada_scene *scene, struct ada_scene_thread *seen)
+{
+	const struct ada_thread *awaited = ada_cause_awaited(seen->thread, seen->position, seen->known_ns);
+	struct ada_cause cause = {};
+	int result = 0;
+
+	if (!awaited || rests(scene, awaited))
+		result = ada_cause_find(reader, seen->thread, seen->position, &cause);
+	if (!result && cause.found && cause.links.count)
+		tell_cause(reader, &cause, scene, seen);
+	ada_cause_free(&cause);
+	if (!awaited)
+		return result;
+	seen->explained = true;
+	seen->kind = seen->kind == ADA_CAUSE_DEADLOCK ? seen->kind : ADA_CAUSE_CONDITION;
+	seen->culprit = awaited;
+	return result;
+}
+
 /* What those wait for that are in one call for long. */
 static int explain(struct ada_scene *scene)
 {
@@ -157,14 +185,10 @@ static int explain(struct ada_scene *scene)
 
 	for (size_t i = 0; i < scene->threads.count && !result; i++) {
 		struct ada_scene_thread *seen = &scene->threads.items[i];
-		struct ada_cause cause = {};
 
 		if (!seen->inside || seen->since_ns + ADA_SCENE_WAIT_NS > seen->known_ns || !is_one_wait(seen))
 			continue;
-		result = ada_cause_find(reader, seen->thread, seen->position, &cause);
-		if (!result && cause.found && cause.links.count)
-			tell_cause(reader, &cause, scene, seen);
-		ada_cause_free(&cause);
+		result = explain_one(reader, scene, seen);
 	}
 	ada_cause_reader_close(reader);
 	return result;

@@ -97,6 +97,12 @@ static void culprit_time(const struct ada_cause_link *link, uint64_t *from_ns, u
 {
 	*from_ns = link->culprit_start_ns > link->wait_start_ns ? link->culprit_start_ns : link->wait_start_ns;
 	*to_ns = link->culprit_end_ns < link->wait_end_ns ? link->culprit_end_ns : link->wait_end_ns;
+	/* What keeps a thread from its end is what it is in; what it did before, for however long, isn't. */
+	if (link->joined && link->culprit_path.frames.count) {
+		uint64_t since_ns = link->culprit_path.frames.items[link->culprit_path.frames.count - 1].start_ns;
+
+		*from_ns = since_ns > *from_ns && since_ns < *to_ns ? since_ns : *from_ns;
+	}
 }
 
 /* Of a time with too many events, which are not all read, the part that has the fewest: what was waited for is where few are. */
@@ -123,7 +129,7 @@ static int follow_culprit(struct ada_cause_reader *reader, struct ada_cause *cau
 	const struct ada_cause_link *last = &cause->links.items[cause->links.count - 1];
 	struct ada_cause_link link = { .thread = last->culprit };
 	struct ada_spending spending = { .thread = last->culprit };
-	bool ends = last->kind != ADA_CAUSE_LOCK;
+	bool ends = last->kind != ADA_CAUSE_LOCK && !last->joined;
 	int result;
 
 	*more = false;
@@ -131,7 +137,7 @@ static int follow_culprit(struct ada_cause_reader *reader, struct ada_cause *cau
 		return 0;
 	for (size_t i = 0; i < cause->links.count; i++)
 		if (cause->links.items[i].thread == last->culprit) {
-			cause->deadlock = last->kind == ADA_CAUSE_LOCK && !last->woken;
+			cause->deadlock = last->joined || (last->kind == ADA_CAUSE_LOCK && !last->woken);
 			cause->cycle = i;
 			return 0;
 		}

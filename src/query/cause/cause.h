@@ -78,6 +78,7 @@ struct ada_cause_link {
 	uint64_t holders;		 /* threads that held the object, or had the CPU, meanwhile, one after another or together */
 	uint64_t holds, held_ns;	 /* how often they held the object meanwhile, for how long in all */
 	uint64_t had_ns;		 /* of a preemption: for how long the culprit had the CPU */
+	bool joined;			 /* a join that goes on: the culprit is the thread whose end it waits for */
 	bool came_before;		 /* the culprit's signal came before the wait began: a lost wake-up */
 	bool once;			 /* the object is one of pthread_once: who holds it runs the initialiser */
 	bool woken;			 /* of a futex: the culprit woke the thread; who held it, if anybody, is not recorded */
@@ -105,6 +106,8 @@ int ada_cause_find(struct ada_cause_reader *reader, const struct ada_thread *thr
 /* What its thread did from that time up to the event at `position`, which has the first link's function: start and end are those times. */
 int ada_cause_since(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t position, uint64_t from_ns,
 		    struct ada_cause *cause);
+/* Whose end the call at `position` waits for, which is one that joins a thread and open at `ns`. NULL: it joins none, or not known. */
+const struct ada_thread *ada_cause_awaited(const struct ada_thread *thread, uint64_t position, uint64_t ns);
 /* What samples prove of most of that time, whatever the thread was in: that it ran (ADA_CAUSE_CPU), met faults, or lacked a CPU; else UNKNOWN. */
 enum ada_cause_kind ada_cause_lately(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns);
 void ada_cause_free(struct ada_cause *cause);
@@ -161,6 +164,7 @@ void ada_cause_link_free(struct ada_cause_link *link);
 
 struct ada_wait {
 	const struct ada_thread *thread, *ended_by; /* NULL: nobody known */
+	const struct ada_thread *joined;	    /* of a join, also while it goes on: whose end it waits for; NULL: not known */
 	uint64_t position, end_position, start_ns, end_ns, object;
 	uint64_t ended_by_position;
 	enum ada_cause_kind kind;

@@ -106,18 +106,30 @@ static int find_waker(struct ada_cause_reader *reader, struct ada_cause_link *li
 	return ada_cause_path_at(&link->culprit_path, link->culprit, by.position);
 }
 
+/* Whose end it was, or is, that the thread waits for. */
 static int find_ended_thread(struct ada_cause_link *link)
 {
-	link->culprit = link->wait_open ? NULL :
-					  ada_cause_ended(link->thread, link->wait_start_ns, link->wait_end_ns,
-							  link->has_object ? &link->object : NULL);
-	if (!link->culprit)
+	const uint64_t *object = link->has_object ? &link->object : NULL;
+	uint64_t behind, last_ns;
+
+	link->culprit = object ? ada_cause_joined(link->thread, *object, link->wait_start_ns, link->wait_end_ns) : NULL;
+	if (!link->culprit && !link->wait_open)
+		link->culprit = ada_cause_ended(link->thread, link->wait_start_ns, link->wait_end_ns, object,
+						ada_cause_has_object(link->thread, link->wait_position));
+	behind = link->culprit ? atf_thread_lower_bound(link->culprit->events, link->wait_end_ns + 1) : 0;
+	if (!behind) {
+		link->culprit = NULL;
 		return 0;
+	}
 	link->holders = 1;
+	link->joined = link->culprit_open = link->wait_open;
 	link->culprit_start_ns = link->wait_start_ns;
-	link->culprit_first = link->culprit_last = link->culprit->count - 1;
-	link->culprit_end_ns = atf_thread_get(link->culprit->events, link->culprit_last)->timestamp_ns;
-	return ada_stack_at(&link->culprit_path, link->culprit, link->culprit_last);
+	link->culprit_first = link->culprit_last = behind - 1;
+	last_ns = atf_thread_get(link->culprit->events, link->culprit_last)->timestamp_ns;
+	/* It may have had no events meanwhile. */
+	link->culprit_end_ns = link->wait_open || last_ns < link->wait_start_ns ? link->wait_end_ns : last_ns;
+	return link->wait_open ? path_behind(&link->culprit_path, link->culprit, link->culprit_last) :
+				 ada_stack_at(&link->culprit_path, link->culprit, link->culprit_last);
 }
 
 static int find_writer(struct ada_cause_reader *reader, struct ada_cause_link *link)

@@ -161,9 +161,15 @@ const struct ada_thread *ada_cause_waker(struct ada_cause_reader *reader, const 
 					 bool before, struct ada_operation *by);
 /* Whether some thread was waiting for the object at that time: then what was signalled there woke it, and is not lost. */
 bool ada_cause_consumed(struct ada_cause_reader *reader, const struct ada_question *question, enum ada_does does, uint64_t ns);
+/* Whether the thread's last event lies between them. */
+bool ada_cause_ended_meanwhile(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns);
 /* Which thread of the process ended between two times: the only one that did or, of several, the one that was waited for at `object`, its
- * pthread_t, as far as its detail shows. NULL: not known. */
-const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns, const uint64_t *object);
+ * pthread_t, as far as its detail shows. `exact`: it is known to be one, so that no thread with another is meant. NULL: not known. */
+const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns, const uint64_t *object,
+					 bool exact);
+/* Which thread of the process has the pthread_t `object` while another joins it from from_ns to to_ns, as the manifest has it. NULL: not
+ * known. */
+const struct ada_thread *ada_cause_joined(const struct ada_thread *by, uint64_t object, uint64_t from_ns, uint64_t to_ns);
 /* What the link waited on (opened.c): the path that was opened as its descriptor, or the address that it was connected to, as the detail
  * before the wait has it, else as the recorder found it at a mark, link->noted; whether it is an eventfd. Leaves NULL what is not known. */
 void ada_cause_descriptor(struct ada_cause_reader *reader, struct ada_cause_link *link, enum ada_does does);

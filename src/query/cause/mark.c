@@ -20,7 +20,7 @@ static int weight(const struct ada_cause *cause)
 	if (!cause->found || !link->wait_open || link->wait_end_ns - link->wait_start_ns < HANG_NS)
 		return 0;
 	if (cause->deadlock)
-		return 4;
+		return cause->cycle ? 4 : 5; /* rather of those that are in the cycle than of who waits for one of them */
 	if (link->kind == ADA_CAUSE_LOCK && link->culprit)
 		return 3;
 	return link->kind == ADA_CAUSE_CONDITION && link->came_before ? 2 : 0;

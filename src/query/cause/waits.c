@@ -161,6 +161,27 @@ static int compare_ends(const void *left, const void *right)
 	return a->position < b->position ? -1 : a->position > b->position;
 }
 
+/* Whose end it waited for, and the last event of that one where it lies in the wait. */
+static void settle_join(struct ada_wait *wait)
+{
+	const struct ada_thread *ended;
+
+	if (wait->has_object)
+		wait->joined = ada_cause_joined(wait->thread, wait->object, wait->start_ns, wait->end_ns);
+	if (wait->open)
+		return;
+	ended = wait->joined ?:
+			       ada_cause_ended(wait->thread, wait->start_ns, wait->end_ns, wait->has_object ? &wait->object : NULL,
+					       ada_cause_has_object(wait->thread, wait->position));
+	if (!ended)
+		return;
+	wait->joined = ended;
+	if (!ada_cause_ended_meanwhile(ended, wait->start_ns, wait->end_ns))
+		return;
+	wait->ended_by = ended;
+	wait->ended_by_position = ended->count - 1;
+}
+
 /* The last one by another thread while it waited. */
 static void settle_end(struct ada_wait *wait, const struct ends *ends)
 {
@@ -168,10 +189,8 @@ static void settle_end(struct ada_wait *wait, const struct ends *ends)
 	const struct end *items = ends->items.items;
 	uint64_t behind;
 
-	if (wait->does == ADA_DOES_JOIN && !wait->open) {
-		wait->ended_by = ada_cause_ended(wait->thread, wait->start_ns, wait->end_ns, wait->has_object ? &wait->object : NULL);
-		wait->ended_by_position = wait->ended_by ? wait->ended_by->count - 1 : 0;
-	}
+	if (wait->does == ADA_DOES_JOIN)
+		settle_join(wait);
 	if (!wait->has_object || wait->open)
 		return;
 	behind = ada_first_not(i, 0, ends->items.count,

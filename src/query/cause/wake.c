@@ -1,4 +1,7 @@
 /* Who ended a wait: by a signal, a post, an arrival, giving an object back, its own end, or by writing to an eventfd. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
 #include "query/cause/internal.h"
 #include "query/session/windows.h"
 
@@ -85,7 +88,7 @@ static uint64_t distance_below(const struct ada_thread *thread, uint64_t object)
 	return UINT64_MAX;
 }
 
-static bool ended_meanwhile(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns)
+bool ada_cause_ended_meanwhile(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t last_ns;
 
@@ -95,7 +98,7 @@ static bool ended_meanwhile(const struct ada_thread *thread, uint64_t from_ns, u
 	return last_ns >= from_ns && last_ns <= to_ns;
 }
 
-const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns, const uint64_t *object)
+const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns, const uint64_t *object, bool exact)
 {
 	const struct ada_process *process = but->process;
 	const struct ada_thread *found = NULL, *nearest = NULL;
@@ -105,7 +108,8 @@ const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t 
 		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
 		uint64_t below;
 
-		if (thread == but || !ended_meanwhile(thread, from_ns, to_ns))
+		if (thread == but || !ada_cause_ended_meanwhile(thread, from_ns, to_ns) ||
+		    (exact && thread->pointer && thread->pointer != *object))
 			continue;
 		count++;
 		found = thread;
@@ -116,6 +120,52 @@ const struct ada_thread *ada_cause_ended(const struct ada_thread *but, uint64_t 
 		nearest_below = below;
 	}
 	return count == 1 ? found : nearest_below <= STACK_MAX ? nearest : NULL;
+}
+
+/* --- whose end a join waits for ------------------------------------------------------------------------------------------- */
+
+/* Whether a thread that is not known to have ended had not when the wait began. What a manifest says before it is the last one is some seconds old. */
+static bool had_not_ended(const struct ada_thread *thread, uint64_t from_ns)
+{
+	const struct ada_event *last = thread->count ? atf_thread_get(thread->events, thread->count - 1) : NULL;
+	char path[64];
+
+	if (thread->process->finalized || (last && last->timestamp_ns >= from_ns))
+		return true;
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32, thread->process->pid, thread->tid);
+	return ada_process_is_live(thread->process) && !access(path, F_OK);
+}
+
+const struct ada_thread *ada_cause_joined(const struct ada_thread *by, uint64_t object, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct ada_process *process = by->process;
+	const struct ada_thread *found = NULL;
+
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
+
+		if (thread == by || !thread->pointer || thread->pointer != object || !thread->events || thread->start_ns > to_ns ||
+		    (thread->end_ns && thread->end_ns < from_ns))
+			continue;
+		if (thread->end_ns && thread->start_ns <= from_ns) /* it was there when the wait began: then no other was */
+			return thread;
+		if (!found || thread->start_ns > found->start_ns)
+			found = thread;
+	}
+	return found && (found->end_ns || had_not_ended(found, from_ns)) ? found : NULL;
+}
+
+const struct ada_thread *ada_cause_awaited(const struct ada_thread *thread, uint64_t position, uint64_t ns)
+{
+	const struct ada_event *call = atf_thread_get(thread->events, position);
+	struct ada_module *module = ada_process_module(thread->process, call->function_id);
+	char name[ADA_NAME_BUFFER];
+	uint64_t object;
+
+	if (!module || ada_does_of_name(ada_module_function(module, call->function_id, name)) != ADA_DOES_JOIN ||
+	    !ada_cause_object(thread, position, ADA_DOES_JOIN, 0, &object))
+		return NULL;
+	return ada_cause_joined(thread, object, call->timestamp_ns, ns);
 }
 
 /* --- eventfds ---------------------------------------------------------------------------------------------------------------- */

@@ -81,6 +81,8 @@ static void tell_culprit(struct ada_story *story, const struct ada_cause_link *l
 		fprintf(telling.stream,
 			"had the processor for %s of the time in which thread %u had none, the longest such time from %s to %s",
 			ada_format_duration(link->had_ns, had), link->thread->number, from, to);
+	} else if (link->joined) {
+		fprintf(telling.stream, "has not ended at %s", to);
 	} else {
 		fprintf(telling.stream, "%s at %s", link->came_before ? "signalled before," : "ended the wait", to);
 	}

@@ -53,9 +53,10 @@ static bool is_join(struct ada_story *story, const struct ada_cause_link *link)
 static void put_awaited(struct ada_story *story, FILE *stream, const struct ada_cause_link *link)
 {
 	bool joins = is_join(story, link);
+	char name[ADA_WORDS];
 
 	if (joins && link->culprit)
-		fprintf(stream, "the end of thread %u", link->culprit->number);
+		fprintf(stream, "the end of %s", ada_words_thread(link->thread, link->culprit, name));
 	else if (joins)
 		fputs("the end of a thread", stream);
 	else if (link->has_object)
@@ -81,7 +82,7 @@ static void put_chain(struct ada_story *story, FILE *stream, const struct ada_ca
 		} else {
 			put_awaited(story, stream, next);
 			if (is_join(story, next))
-				fputs(", then", stream);
+				fputs(next->joined ? "" : ", then", stream);
 			else
 				fprintf(stream, ", which thread %u %s", next->culprit->number,
 					next->came_before ? "had signalled before" : "ended");
@@ -147,9 +148,14 @@ void ada_headline_put_deadlock(struct ada_story *story, FILE *stream, const stru
 		const struct ada_cause_link *link = &cause->links.items[i];
 
 		fprintf(stream, "%sthread %u waits for ", i ? "; " : "", link->thread->number);
-		ada_headline_put_object(story, stream, link);
+		if (link->joined)
+			put_awaited(story, stream, link);
+		else
+			ada_headline_put_object(story, stream, link);
 		fputs(" in ", stream);
 		ada_headline_put_calls(story, stream, cause, link->thread, &link->path);
+		if (link->joined)
+			continue;
 		if (link->culprit == link->thread)
 			fputs(", which it holds itself", stream);
 		else
@@ -173,6 +179,8 @@ void ada_headline_put_condition(struct ada_story *story, FILE *stream, const str
 		if (!joins)
 			fprintf(stream, ", which thread %u ended after %s", link->culprit->number,
 				ada_format_duration(held_ns(link), text));
+		if (link->joined)
+			put_chain(story, stream, cause);
 		put_whereabouts(story, stream, cause);
 		put_roots_time(story, stream, cause);
 	} else if (link->gave_up) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
+#include "query/cause/cause.h"
 #include "query/headline/headline.h"
 #include "query/narrate/parts.h"
 
@@ -77,6 +78,15 @@ static void tell_idle(struct ada_story *story, const char *kind, const struct ad
 	ada_narrate_cite(story, thread, position - 1, position - 1);
 }
 
+void ada_narrate_put_awaited(FILE *stream, const struct ada_thread *thread, const struct ada_frame *frame, uint64_t ns)
+{
+	const struct ada_thread *awaited = ada_cause_awaited(thread, frame->position, ns);
+	char name[ADA_WORDS];
+
+	if (awaited)
+		fprintf(stream, ", until %s ends", ada_words_thread(thread, awaited, name));
+}
+
 /* A citation up to position - 1 may be long, but it shows that no event ended the call in between. */
 static void tell_busy(struct ada_story *story, struct ada_cause_reader *reader, const char *kind, const struct ada_thread *thread,
 		      const struct ada_stack *stack, uint64_t position, uint64_t ns)
@@ -102,6 +112,7 @@ static void tell_busy(struct ada_story *story, struct ada_cause_reader *reader, 
 	fprintf(telling.stream, ", for %s so far", ada_format_duration(ns - frame->start_ns, duration));
 	if (library)
 		ada_headline_put_waits_on(story, telling.stream, reader, thread, frame->position, ns);
+	ada_narrate_put_awaited(telling.stream, thread, frame, ns);
 	ada_words_doubt(story, thread, below ? below->position : frame->position, position, telling.stream);
 	fputs(".", telling.stream);
 	ada_telling_say(story, kind, &telling);

@@ -39,6 +39,8 @@ void ada_narrate_marks(struct ada_story *story, uint64_t window, struct ada_firs
 bool ada_first_marks_same_thread(const struct ada_first_marks *firsts, size_t number);
 void ada_narrate_mark(struct ada_story *story, const struct ada_mark_place *place);
 void ada_narrate_path(struct ada_story *story, const struct ada_mark_place *place);
+/* Of an open call that joins a thread: ", until thread 2 (sleeper) ends", where that one is known. */
+void ada_narrate_put_awaited(FILE *stream, const struct ada_thread *thread, const struct ada_frame *frame, uint64_t ns);
 /* `first`: this is the window's first mark; else the sentences' kind begins with "crash-". */
 void ada_narrate_others(struct ada_story *story, const struct ada_process *process, const struct ada_thread *but, uint64_t ns, bool first);
 /* Feeds the calls that are open before the event `first`, so that their ends find them. 0 or -ENOMEM. */

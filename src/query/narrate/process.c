@@ -205,6 +205,8 @@ static void tell_still_open(struct ada_story *story, const struct ada_thread *th
 	if (stack.frames.count && ada_telling_open(story, &telling)) {
 		fprintf(telling.stream, "At its last event %s open: ", stack.frames.count == 1 ? "one call was" : "these calls were");
 		ada_words_stack(story, thread, &stack, NULL, telling.stream);
+		ada_narrate_put_awaited(telling.stream, thread, &stack.frames.items[stack.frames.count - 1],
+					ada_process_end_ns(thread->process));
 		ada_words_doubt(story, thread, stack.frames.items[0].position, thread->count, telling.stream);
 		fputs(".", telling.stream);
 		ada_telling_say(story, "still-open", &telling);

@@ -19,6 +19,9 @@ struct ada_thread {
 	uint32_t number;	  /* N of thread_N */
 	uint32_t tid;		  /* of the operating system */
 	char name[64];		  /* "" where not known */
+	uint64_t pointer;	  /* what joins of it name it by, its pthread_t; 0: not known */
+	uint64_t start_ns;	  /* when it was first seen; 0: not known */
+	uint64_t end_ns;	  /* when it ended; 0: it goes on, or nobody saw it end */
 	const json_object *entry; /* what the manifest says of it; NULL: nothing */
 	uint64_t overwritten;	  /* of `lost`, those that newer events replaced in a circular buffer, as asked: before all that is there */
 	uint64_t lost;		  /* as the manifest counts: LOST records, and drops that no record stands for */

@@ -55,6 +55,10 @@ static void add_wait(struct ada_sql *sql, struct ada_sql_rows *rows, const struc
 	ada_sql_add_integer(rows, wait->thread->process->pid);
 	ada_sql_add_integer(rows, wait->thread->tid);
 	ada_sql_add_text(rows, function ? function->name : NULL);
+	if (wait->joined)
+		ada_sql_add_integer(rows, wait->joined->number);
+	else
+		ada_sql_add_null(rows);
 }
 
 static int waits_first(struct ada_sql_cursor *base, struct ada_error *error)
@@ -80,7 +84,7 @@ static int waits_first(struct ada_sql_cursor *base, struct ada_error *error)
 	ada_cause_reader_close(reader);
 	return result ? code_of(result) : ada_sql_rows_first(cursor);
 }
-TABLE(waits, .costly = 1u << 7 | 1u << 8);
+TABLE(waits, .costly = 1u << 7 | 1u << 8 | 1u << 13);
 
 /* --- causes ------------------------------------------------------------------------------------------------------------- */
 

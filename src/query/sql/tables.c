@@ -314,6 +314,7 @@ static const struct ada_sql_column waits[] = {
 	HIDDEN_PID,
 	{ "tid", "INTEGER", "the system's number of the thread", true, ADA_SQL_TID },
 	{ "function", "TEXT", "that waited", true, ADA_SQL_PLAIN },
+	{ "joined_thread", "INTEGER", "of a join, also while it goes on: whose end it waits for; null: not known", true, ADA_SQL_PLAIN },
 };
 
 static const struct ada_sql_column causes[] = {

@@ -94,6 +94,8 @@ static inline const char *ada_words_s(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
+/* "thread 2 (keeper)", seen from the thread `by`: with its name where that is its own. */
+char *ada_words_thread(const struct ada_thread *by, const struct ada_thread *thread, char text[ADA_WORDS]);
 const char *ada_words_file(const char *path); /* without its directories */
 
 #define ADA_WORDS_NAME 400

@@ -26,6 +26,15 @@ char *ada_words_signal(int number, char text[ADA_WORDS])
 	return text;
 }
 
+char *ada_words_thread(const struct ada_thread *by, const struct ada_thread *thread, char text[ADA_WORDS])
+{
+	if (*thread->name && strcmp(thread->name, by->name) != 0)
+		snprintf(text, ADA_WORDS, "thread %" PRIu32 " (%.40s)", thread->number, thread->name);
+	else
+		snprintf(text, ADA_WORDS, "thread %" PRIu32, thread->number);
+	return text;
+}
+
 char *ada_words_percent(double share, char text[ADA_WORDS])
 {
 	snprintf(text, ADA_WORDS, "%.3g %%", 100 * share);

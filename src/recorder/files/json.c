@@ -64,6 +64,12 @@ json_object *ada_json_address_of(uint64_t address)
 	return json_object_new_string(text);
 }
 
+void ada_json_pointer_set(json_object *object, uint64_t pointer, uint64_t end_ns)
+{
+	json_object_object_add(object, "threadPointer", pointer ? ada_json_address_of(pointer) : NULL);
+	json_object_object_add(object, "endNs", end_ns ? json_object_new_uint64(end_ns) : NULL);
+}
+
 json_object *ada_json_clock_of(struct ada_clock *clock)
 {
 	const struct ada_clock_anchor *anchors;

@@ -97,6 +97,7 @@ static json_object *thread_of(const struct ada_provider *provider, uint32_t id)
 	ada_json_count(object, "skipped", thread->skipped);
 	ada_json_count(object, "unreturned", thread->unreturned);
 	ada_json_count(object, "startNs", ns_of(provider, thread->start_counter));
+	ada_json_pointer_set(object, thread->pointer, ns_of(provider, thread->end_counter));
 	json_object_object_add(object, "ended", json_object_new_boolean(provider->ended || lane->closed));
 	return object;
 }
