@@ -225,11 +225,19 @@ static int finish_sched(struct walk *walk, const char *session, const char *file
 static int finish_lane(struct walk *walk, const char *session, const char *lane)
 {
 	struct atf_sched_names names;
+	atf_sched_numbers kept;
 	char file[NAME_MAX];
-	int result = 0;
+	int result = atf_sched_kept_find(&kept, session, lane);
 
-	if (!atf_sched_names_find(&names, session, lane))
-		return 0;
+	if (result)
+		result = ada_error_set(walk->error, ENOMEM, "%s: %s", session, atf_error_text(result));
+	for (size_t i = 0; i < kept.count && !result; i++) {
+		atf_sched_kept_name(file, lane, kept.items[i]);
+		result = finish_sched(walk, session, file);
+	}
+	ada_array_free(&kept);
+	if (result || !atf_sched_names_find(&names, session, lane))
+		return result;
 	for (uint32_t i = names.first; i < names.end && !result; i++) {
 		atf_sched_name(file, &names, lane, i);
 		result = finish_sched(walk, session, file);

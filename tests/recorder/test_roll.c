@@ -44,15 +44,19 @@ static struct ada_bound *limit(uint64_t bytes, uint64_t age_ns)
 	return bound;
 }
 
-static struct ada_roll *files(struct ada_bound *bound)
+static struct ada_roll *files_that_stay(struct ada_bound *bound, bool keeps)
 {
+	const struct ada_roll_options options = { .directory = root, .name = "sched", .cpus = 2, .bound = bound, .keeps = keeps };
 	struct ada_error error = { "" };
 	struct ada_roll *roll;
 
-	assert_int_equal(
-		ada_roll_open(&roll, &(struct ada_roll_options){ .directory = root, .name = "sched", .cpus = 2, .bound = bound }, &error),
-		0);
+	assert_int_equal(ada_roll_open(&roll, &options, &error), 0);
 	return roll;
+}
+
+static struct ada_roll *files(struct ada_bound *bound)
+{
+	return files_that_stay(bound, false);
 }
 
 /* Event i has number i, at `start_ns` + i. */
@@ -238,6 +242,210 @@ static void what_a_kill_leaves(void **state)
 	}
 }
 
+/* --- windows ---------------------------------------------------------------------------------------------------------------- */
+
+struct window {
+	uint64_t from_ns, to_ns, around_ns; /* around_ns: 0 where there is none */
+};
+
+static enum ada_roll_wish wish_of(void *context, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct window *window = context;
+	bool around = from_ns <= window->to_ns + window->around_ns && to_ns + window->around_ns >= window->from_ns;
+
+	if (!window->to_ns || !around)
+		return ADA_ROLL_GOES;
+	return from_ns <= window->to_ns && to_ns >= window->from_ns ? ADA_ROLL_OWN : ADA_ROLL_AROUND;
+}
+
+/* What the main thread does in each of its turns, so much later than in the last. */
+static void answer(struct ada_roll *roll, struct window *window, bool anew)
+{
+	static uint64_t later_ns;
+
+	later_ns += 1000000000ull;
+	ada_roll_answer(roll, &(struct ada_roll_wants){
+				      .wants = wish_of, .context = window, .now_ns = ada_clock_boottime_ns() + later_ns, .anew = anew });
+}
+
+static struct atf_sched_list *list_of(void)
+{
+	struct atf_message message;
+	struct atf_sched_list *list;
+
+	assert_int_equal(atf_sched_list_open(&list, root, "sched", &message), 0);
+	assert_non_null(list);
+	return list;
+}
+
+/* All events up to `last`, with a window around those from number `from` to `to` on. */
+static struct ada_roll *run_with(struct ada_bound *bound, struct window *window, uint64_t *number, uint64_t bytes)
+{
+	struct ada_roll *roll = files_that_stay(bound, true);
+
+	for (*number = 0; *number * sizeof(AtfSchedEvent) < bytes;) {
+		append(roll, 1000, number);
+		answer(roll, window, false);
+	}
+	return roll;
+}
+
+static void what_a_window_wants_stays(void **state)
+{
+	struct window window = { .from_ns = 1000 + 7000, .to_ns = 1000 + 9000 };
+	struct ada_bound *bound = limit(LIMIT, 0);
+	struct atf_sched_list *list;
+	uint64_t number, first, kept, gap;
+	struct ada_roll *roll = run_with(bound, &window, &number, 3 * SHARE);
+
+	list = list_of();
+	kept = atf_sched_list_since(list);
+	first = atf_sched_list_at(list, 0)->count;
+	assert_true(first > 0 && first <= 7000 && first + kept > 9000 && kept < 3 * SHARE / 8 / sizeof(AtfSchedEvent));
+	gap = atf_sched_list_gap(list, 1);
+	assert_int_equal(gap, kept);
+	assert_int_equal(atf_sched_list_gap(list, gap + 1), atf_sched_list_count(list));
+	for (uint64_t i = 0; i < kept; i++)
+		assert_int_equal(atf_sched_list_at(list, i)->count, first + i);
+	for (uint64_t i = kept; i < atf_sched_list_count(list); i++)
+		assert_int_equal(atf_sched_list_at(list, i)->count, number - atf_sched_list_count(list) + i);
+	assert_int_equal(ada_roll_count(roll).events, atf_sched_list_count(list));
+	assert_int_equal(ada_bound_state(bound).kept, kept * sizeof(AtfSchedEvent) + 128 * (kept / (SHARE / 8 / sizeof(AtfSchedEvent))));
+	atf_sched_list_close(list);
+	/* The window is given up, and that is known at once; the file goes in the lane's next turn. */
+	window.to_ns = 0;
+	answer(roll, &window, true);
+	assert_int_equal(ada_bound_state(bound).kept, 0);
+	ada_roll_turn(roll);
+	assert_int_equal(ada_roll_count(roll).events + ada_roll_count(roll).aged, number);
+	ada_roll_end(roll);
+	assert_int_equal(expect_last(number, true), ada_roll_count(roll).events);
+	ada_roll_free(roll);
+	ada_bound_close(bound);
+}
+
+/* As much as an eighth of the limit is kept: first what is around the window goes. */
+static void there_is_a_limit_to_it(void **state)
+{
+	const uint64_t all = LIMIT / sizeof(AtfSchedEvent), part = SHARE / 8 / sizeof(AtfSchedEvent);
+	struct window window = { .from_ns = 1000 + all / 3, .to_ns = 1000 + all / 3 + part, .around_ns = all };
+	struct ada_bound *bound = limit(LIMIT, 0);
+	struct atf_sched_list *list;
+	uint64_t number, at = 0;
+	struct ada_roll *roll = run_with(bound, &window, &number, LIMIT);
+
+	assert_in_range(ada_bound_state(bound).kept, LIMIT / 8 - SHARE / 4, LIMIT / 8);
+	ada_roll_end(roll);
+	list = list_of();
+	for (uint64_t i = window.from_ns - 1000; i <= window.to_ns - 1000; i++) {
+		while (at < atf_sched_list_since(list) && atf_sched_list_at(list, at)->count < i)
+			at++;
+		assert_int_equal(atf_sched_list_at(list, at)->count, i);
+	}
+	atf_sched_list_close(list);
+	/* Given up behind the end: the main thread lets the files go. */
+	window.to_ns = 0;
+	answer(roll, &window, true);
+	assert_int_equal(expect_last(number, true), ada_roll_count(roll).events);
+	ada_roll_free(roll);
+	ada_bound_close(bound);
+}
+
+/* A main thread that doesn't come costs twice the share, and no more. */
+static void nobody_answers(void **state)
+{
+	struct ada_bound *bound = limit(LIMIT, 0);
+	struct ada_roll *roll = files_that_stay(bound, true);
+	uint64_t number = 0;
+
+	while (number * sizeof(AtfSchedEvent) < 4 * SHARE) {
+		append(roll, 1000, &number);
+		assert_true(bytes_there() <= 2 * SHARE + SHARE / 4 + BATCH * sizeof(AtfSchedEvent));
+	}
+	assert_in_range(bytes_there(), SHARE + SHARE / 2, UINT64_MAX);
+	ada_roll_end(roll);
+	assert_int_equal(expect_last(number, true), ada_roll_count(roll).events);
+	ada_roll_free(roll);
+	ada_bound_close(bound);
+}
+
+/* A window that comes once its time has been answered for, and before that leaves the list. */
+static void a_window_may_come_late(void **state)
+{
+	struct window window = {};
+	struct ada_bound *bound = limit(LIMIT, 0);
+	uint64_t number, first;
+	struct ada_roll *roll = run_with(bound, &window, &number, SHARE / 2);
+	struct atf_sched_list *list;
+
+	window = (struct window){ .from_ns = 1000 + 100, .to_ns = 1000 + 200 };
+	answer(roll, &window, false);
+	while (number * sizeof(AtfSchedEvent) < 2 * SHARE) {
+		append(roll, 1000, &number);
+		answer(roll, &window, false);
+	}
+	ada_roll_end(roll);
+	list = list_of();
+	first = atf_sched_list_at(list, 0)->count;
+	assert_int_equal(first, 0);
+	assert_true(atf_sched_list_since(list) > 200);
+	atf_sched_list_close(list);
+	ada_roll_free(roll);
+	ada_bound_close(bound);
+}
+
+static void remove_all(void)
+{
+	DIR *opened = opendir(root);
+	struct dirent *entry;
+
+	while ((entry = readdir(opened)))
+		if (*entry->d_name != '.')
+			assert_int_equal(unlinkat(dirfd(opened), entry->d_name, 0), 0);
+	closedir(opened);
+}
+
+/* Killed while files are kept and given up: each is there once, under one name or the other. */
+static void what_a_kill_leaves_of_kept_files(void **state)
+{
+	for (int round = 0; round < 30; round++) {
+		struct atf_sched_names names;
+		struct atf_sched_list *list;
+		atf_sched_numbers kept;
+		pid_t child = fork();
+
+		assert_true(child >= 0);
+		if (!child) {
+			struct ada_roll *roll = files_that_stay(limit(LIMIT / 16, 0), true);
+			struct window window = { .from_ns = 1, .to_ns = 2 };
+			uint64_t number = 0;
+
+			for (int i = 0;; i++) {
+				window.from_ns = 1000 + number;
+				window.to_ns = window.from_ns + 1000;
+				append(roll, 1000, &number);
+				answer(roll, &window, i % 8 == 0);
+			}
+		}
+		while (!atf_sched_names_find(&names, root, "sched") || names.first < 3 + (uint32_t)round)
+			;
+		kill(child, SIGKILL);
+		assert_int_equal(waitpid(child, NULL, 0), child);
+		assert_true(atf_sched_names_find(&names, root, "sched"));
+		assert_int_equal(names.missing, 0);
+		assert_int_equal(atf_sched_kept_find(&kept, root, "sched"), 0);
+		if (kept.count)
+			assert_true(kept.items[kept.count - 1] < names.first);
+		ada_array_free(&kept);
+		list = list_of();
+		assert_false(atf_sched_list_damaged(list));
+		for (uint64_t i = 1; i < atf_sched_list_count(list); i++)
+			assert_true(atf_sched_list_at(list, i)->count > atf_sched_list_at(list, i - 1)->count);
+		atf_sched_list_close(list);
+		remove_all();
+	}
+}
+
 /* One that is missing within is said, and no other is read in its place. */
 static void a_gap_is_said(void **state)
 {
@@ -284,6 +492,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_old_goes, begin, end),
 		cmocka_unit_test_setup_teardown(it_goes_with_the_segments, begin, end),
 		cmocka_unit_test_setup_teardown(what_a_kill_leaves, begin, end),
+		cmocka_unit_test_setup_teardown(what_a_window_wants_stays, begin, end),
+		cmocka_unit_test_setup_teardown(there_is_a_limit_to_it, begin, end),
+		cmocka_unit_test_setup_teardown(nobody_answers, begin, end),
+		cmocka_unit_test_setup_teardown(a_window_may_come_late, begin, end),
+		cmocka_unit_test_setup_teardown(what_a_kill_leaves_of_kept_files, begin, end),
 		cmocka_unit_test_setup_teardown(a_gap_is_said, begin, end),
 		cmocka_unit_test_setup_teardown(without_a_limit_it_is_one_file, begin, end),
 	};

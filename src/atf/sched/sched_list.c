@@ -16,11 +16,13 @@
 struct part {
 	struct atf_sched *file;
 	uint64_t before; /* events of all before it */
+	uint32_t number;
+	bool gap; /* files between the one before and it have gone */
 };
 
 struct atf_sched_list {
 	ADA_ARRAY(struct part) parts;
-	uint64_t count;
+	uint64_t count, since; /* since: events of files that are kept */
 	bool aged, damaged;
 };
 
@@ -75,15 +77,52 @@ bool atf_sched_names_find(struct atf_sched_names *names, const char *directory, 
 	return count;
 }
 
+void atf_sched_kept_name(char file[NAME_MAX], const char *name, uint32_t number)
+{
+	snprintf(file, NAME_MAX, "%s.kept.%" PRIu32 ".atf", name, number);
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+int atf_sched_kept_find(atf_sched_numbers *numbers, const char *directory, const char *name)
+{
+	DIR *opened = opendir(directory);
+	struct dirent *entry;
+	char kept[NAME_MAX];
+	uint32_t number;
+	int status = 0;
+
+	*numbers = (atf_sched_numbers){};
+	snprintf(kept, sizeof kept, "%s.kept", name);
+	while (!status && opened && (entry = readdir(opened)))
+		if (number_of(entry->d_name, kept, &number) && ada_array_push(numbers, number))
+			status = -ATF_ERROR_MEMORY;
+	if (opened)
+		closedir(opened);
+	if (numbers->count)
+		qsort(numbers->items, numbers->count, sizeof *numbers->items, compare_numbers);
+	return status;
+}
+
 /* --- reading ---------------------------------------------------------------------------------------------------------------- */
 
-static int take_part(struct atf_sched_list *list, const char *path, struct atf_message *message)
+static int take_part(struct atf_sched_list *list, const char *directory, const char *file, uint32_t number, struct atf_message *message)
 {
+	const struct part *last = list->parts.count ? &list->parts.items[list->parts.count - 1] : NULL;
+	struct part part = { .before = list->count, .number = number, .gap = last && last->number + 1 != number };
 	struct atf_message said;
-	struct part part = { .before = list->count };
+	char path[PATH_MAX];
 	uint64_t count;
-	int status = atf_sched_open(&part.file, path, &said);
+	int status;
 
+	if (ada_path(path, "%s/%s", directory, file))
+		return atf_fail(message, ATF_ERROR_SYSTEM, "%s: path too long", file);
+	status = atf_sched_open(&part.file, path, &said);
 	if (*said.text)
 		*message = said;
 	if (status)
@@ -98,18 +137,28 @@ static int take_part(struct atf_sched_list *list, const char *path, struct atf_m
 	return 0;
 }
 
+/* Kept ones first: one that was looked up under its name in the list, and has been renamed since, isn't there then. */
 static int open_all(struct atf_sched_list *list, const struct atf_sched_names *names, const char *directory, const char *name,
 		    struct atf_message *message)
 {
-	char path[PATH_MAX], file[NAME_MAX];
-	int status = 0;
+	atf_sched_numbers kept;
+	char file[NAME_MAX];
+	int status = names->plain ? 0 : atf_sched_kept_find(&kept, directory, name);
 
+	if (status)
+		atf_fail(message, ATF_ERROR_MEMORY, "out of memory");
 	list->aged = names->first;
+	for (size_t i = 0; !names->plain && i < kept.count && !status; i++) {
+		atf_sched_kept_name(file, name, kept.items[i]);
+		status = take_part(list, directory, file, kept.items[i], message);
+	}
+	list->since = list->count;
 	for (uint32_t i = names->first; i < names->end && !status; i++) {
 		atf_sched_name(file, names, name, i);
-		status = ada_path(path, "%s/%s", directory, file) ? atf_fail(message, ATF_ERROR_SYSTEM, "%s: path too long", file) :
-								    take_part(list, path, message);
+		status = take_part(list, directory, file, i, message);
 	}
+	if (!names->plain)
+		ada_array_free(&kept);
 	return status;
 }
 
@@ -166,12 +215,24 @@ uint64_t atf_sched_list_count(const struct atf_sched_list *list)
 	return list ? list->count : 0;
 }
 
+uint64_t atf_sched_list_since(const struct atf_sched_list *list)
+{
+	return list ? list->since : 0;
+}
+
+uint64_t atf_sched_list_gap(const struct atf_sched_list *list, uint64_t from)
+{
+	for (size_t i = 0; i < list->parts.count; i++)
+		if (list->parts.items[i].gap && list->parts.items[i].before >= from)
+			return list->parts.items[i].before;
+	return list->count;
+}
+
 const AtfSchedEvent *atf_sched_list_at(const struct atf_sched_list *list, uint64_t number)
 {
-	const struct part *part = &list->parts.items[list->parts.count - 1];
+	size_t behind = ada_first_not(i, 0, list->parts.count, list->parts.items[i].before <= number);
+	const struct part *part = &list->parts.items[behind - 1];
 	uint64_t count;
 
-	while (part->before > number)
-		part--;
 	return atf_sched_events(part->file, &count) + (number - part->before);
 }

@@ -98,12 +98,25 @@ void ada_spent_take_switches(struct ada_adding *adding, uint64_t to_ns)
 	adding->switched_ns = to_ns;
 }
 
+/* A call that is over before records are missing. */
+static bool ends_before_gap(struct ada_adding *adding, const struct ada_sched_thread *sched)
+{
+	const struct ada_spending *spending = adding->spending;
+	uint64_t until_ns, end;
+
+	if (!spending->of_call || !ada_sched_known(sched, adding->from_ns, &until_ns))
+		return false;
+	end = atf_thread_lower_bound(spending->thread->events, until_ns == UINT64_MAX ? until_ns : until_ns + 1);
+	return end > spending->first && ada_cause_pay(adding->reader, end - spending->first) &&
+	       ada_cause_end(spending->thread, spending->first, end) != UINT64_MAX;
+}
+
 void ada_spent_begin_switches(struct ada_adding *adding, uint64_t to_ns)
 {
 	const struct ada_sched_thread *sched = ada_sched_of(adding->spending->thread);
 	uint64_t ignored;
 
-	if (!ada_sched_off_ns(sched, adding->from_ns, to_ns, &ignored))
+	if (!ada_sched_off_ns(sched, adding->from_ns, to_ns, &ignored) && !ends_before_gap(adding, sched))
 		return;
 	adding->sched = sched;
 	adding->switched_ns = adding->from_ns;

@@ -62,11 +62,15 @@ static int take_faults(struct ada_sched_thread *thread, const AtfSchedEvent *eve
 	return ada_array_push(&thread->faults, next);
 }
 
-static int take_event(struct ada_sched_thread *thread, const AtfSchedEvent *event)
+static int take_event(struct ada_sched_view *view, struct ada_sched_thread *thread, const AtfSchedEvent *event)
 {
 	struct ada_off_cpu *last = last_spell(thread);
 	bool off = last && last->to_ns == UINT64_MAX;
 
+	if (off && last->gap && view->since_ns && event->kind != ATF_SCHED_ON) {
+		last->to_ns = view->since_ns;
+		off = false;
+	}
 	switch (event->kind) {
 	case ATF_SCHED_OFF:
 	case ATF_SCHED_PREEMPTED:
@@ -103,10 +107,33 @@ static int take_loss(struct ada_sched_view *view, uint64_t since_ns)
 	return result;
 }
 
+/* Of a thread that is off its CPU nobody knows how long it is so. */
+static int take_gap(struct ada_sched_view *view, uint64_t before_ns, uint64_t behind_ns)
+{
+	int result = 0;
+
+	view->since_ns = behind_ns;
+	for (size_t i = 0; i < view->threads.count && !result; i++) {
+		struct ada_off_cpu *last = last_spell(view->threads.items[i]);
+
+		if (last && last->to_ns == UINT64_MAX) {
+			if (last->from_ns == before_ns) /* a spell has some length */
+				last->unknown = true;
+			if (last->unknown) {
+				last->gap = true;
+				continue;
+			}
+			last->to_ns = before_ns;
+		}
+		result = begin_spell(view->threads.items[i], &(struct ada_off_cpu){ .from_ns = before_ns, .unknown = true, .gap = true });
+	}
+	return result;
+}
+
 static int read_events(struct ada_sched_view *view)
 {
 	uint64_t *cpus = calloc(UINT16_MAX + 1, sizeof *cpus); /* time of each CPU's last record */
-	uint64_t count = atf_sched_list_count(view->list), before_ns = 0;
+	uint64_t count = atf_sched_list_count(view->list), gap = atf_sched_list_gap(view->list, 1), before_ns = 0, behind_ns = 0;
 	int result = cpus ? 0 : -ENOMEM;
 
 	if (count && atf_sched_list_has_aged(view->list))
@@ -117,12 +144,19 @@ static int read_events(struct ada_sched_view *view)
 
 		if (event->timestamp_ns < before_ns) /* the file is damaged: what lies behind is not read */
 			break;
+		if (i == gap) {
+			result = take_gap(view, before_ns, event->timestamp_ns);
+			gap = atf_sched_list_gap(view->list, i + 1);
+			behind_ns = event->timestamp_ns;
+		}
 		before_ns = event->timestamp_ns;
-		if (event->kind == ATF_SCHED_LOST || event->kind == ATF_SCHED_PAUSED) {
-			result = take_loss(view, event->kind == ATF_SCHED_LOST ? cpus[event->cpu] : event->timestamp_ns);
+		if (event->kind == ATF_SCHED_LOST) {
+			result = result ?: take_loss(view, cpus[event->cpu] > behind_ns ? cpus[event->cpu] : behind_ns);
+		} else if (event->kind == ATF_SCHED_PAUSED) {
+			result = result ?: take_loss(view, event->timestamp_ns);
 		} else {
 			thread = thread_of(view, event);
-			result = thread ? take_event(thread, event) : -ENOMEM;
+			result = result ?: thread ? take_event(view, thread, event) : -ENOMEM;
 		}
 		cpus[event->cpu] = event->timestamp_ns;
 	}
@@ -195,14 +229,18 @@ const struct atf_sched_list *ada_sched_records(const struct ada_session *session
 static bool tell_since(const struct ada_session *session, char *text, size_t size)
 {
 	const struct atf_sched_list *list = ada_sched_records(session);
-	uint64_t count = atf_sched_list_count(list), since_ns = count ? atf_sched_list_at(list, 0)->timestamp_ns : 0;
+	uint64_t count = atf_sched_list_count(list), first = atf_sched_list_since(list);
+	uint64_t since_ns = first < count ? atf_sched_list_at(list, first)->timestamp_ns : 0;
 	char units[ADA_UNITS_TEXT];
 
 	if (!atf_sched_list_has_aged(list))
 		return false;
-	if (count)
-		snprintf(text, size, "when threads ran is known from +%s on: what came before went with the oldest segments",
-			 ada_format_duration(since_ns > session->start_ns ? since_ns - session->start_ns : 0, units));
+	if (first < count)
+		snprintf(text, size, "when threads ran is known from +%s on%s: what came before went with the oldest segments",
+			 ada_format_duration(since_ns > session->start_ns ? since_ns - session->start_ns : 0, units),
+			 first ? ", and around windows that are older" : "");
+	else if (first)
+		snprintf(text, size, "when threads ran is known around windows alone: all else went with the oldest segments");
 	else
 		snprintf(text, size, "when threads ran is not known: it went with the oldest segments");
 	return true;
@@ -292,6 +330,18 @@ bool ada_sched_off_ns(const struct ada_sched_thread *sched, uint64_t from_ns, ui
 			return false;
 	*off_ns = off_until(sched, to_ns) - off_until(sched, from_ns);
 	return true;
+}
+
+bool ada_sched_known(const struct ada_sched_thread *sched, uint64_t from_ns, uint64_t *until_ns)
+{
+	size_t first = sched ? ada_sched_spell(sched, from_ns) : 0;
+
+	if (!sched || from_ns < sched->first_ns)
+		return false;
+	while (first < sched->spells.count && !sched->spells.items[first].unknown)
+		first++;
+	*until_ns = first < sched->spells.count ? sched->spells.items[first].from_ns : UINT64_MAX;
+	return *until_ns > from_ns;
 }
 
 static uint64_t faults_until(const struct ada_sched_thread *sched, uint64_t ns)

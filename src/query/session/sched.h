@@ -5,7 +5,8 @@
  *
  * A thread is known from its first record on: the kernel follows it from its beginning. Where the oldest records have gone, one that leaves
  * its CPU first is known from the oldest that is there. Where records are missing nothing is known of any
- * thread from the last record before to the thread's next one. */
+ * thread from the last record before to the thread's next one; where files have gone between others that windows keep, from the last record
+ * before to the first one behind, and of a thread that comes to a CPU next to that one of its. */
 #ifndef ADA_QUERY_SESSION_SCHED_H
 #define ADA_QUERY_SESSION_SCHED_H
 #include "abi/sched.h"
@@ -17,6 +18,7 @@ struct ada_off_cpu {		 /* one spell */
 	uint32_t other_tid;	 /* of a preemption: who got the CPU; 0: none of the session's, or not known */
 	bool preempted;
 	bool unknown; /* records are missing here: it may have run, and been off more than once */
+	bool gap;     /* as files are: it ends with the first record behind them where the thread is on a CPU by then */
 };
 
 struct ada_faults {
@@ -50,6 +52,8 @@ void ada_sched_rivals(const struct ada_session *session, const struct ada_off_cp
 
 /* How long the thread was off its CPU between the two times; false: not known. */
 bool ada_sched_off_ns(const struct ada_sched_thread *sched, uint64_t from_ns, uint64_t to_ns, uint64_t *off_ns);
+/* Whether it is known where the thread is from that time on, and until when. */
+bool ada_sched_known(const struct ada_sched_thread *sched, uint64_t from_ns, uint64_t *until_ns);
 /* Number of the first spell that ends behind the time; spells.count: none does. */
 size_t ada_sched_spell(const struct ada_sched_thread *sched, uint64_t ns);
 /* Page faults between the two times, of records that end there. */

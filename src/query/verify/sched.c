@@ -66,6 +66,28 @@ static void verify_list(struct ada_verify *verify, const struct atf_sched_names 
 	atf_sched_list_close(list);
 }
 
+/* Those that windows keep have left the list before its first. */
+static void verify_kept(struct ada_verify *verify, const struct atf_sched_names *names, const char *lane, uint64_t *events)
+{
+	atf_sched_numbers kept;
+	char file[NAME_MAX], path[PATH_MAX];
+	int status = names->plain ? 0 : atf_sched_kept_find(&kept, verify->session->path, lane);
+
+	if (names->plain)
+		return;
+	if (status)
+		ada_verify_found(verify, lane, "readable", false, "%s", atf_error_text(status));
+	for (size_t i = 0; i < kept.count; i++) {
+		atf_sched_kept_name(file, lane, kept.items[i]);
+		if (!ada_path(path, "%s/%s", verify->session->path, file) && !access(path, F_OK))
+			verify_file(verify, file, lane, events);
+		if (kept.items[i] >= names->first && ada_json_bool(verify->session->document, "finalized", false))
+			ada_verify_found(verify, file, "order", false, "its number is of the list %s.%" PRIu32 ".atf to %s.%" PRIu32 ".atf",
+					 lane, names->first, lane, names->end - 1);
+	}
+	ada_array_free(&kept);
+}
+
 static void verify_lane(struct ada_verify *verify, const char *lane)
 {
 	const json_object *document = verify->session->document, *said = ada_json_get(document, lane);
@@ -81,6 +103,7 @@ static void verify_lane(struct ada_verify *verify, const char *lane)
 					 lane);
 		return;
 	}
+	verify_kept(verify, &names, lane, &events);
 	for (uint32_t i = names.first; i < names.end; i++) {
 		atf_sched_name(file, &names, lane, i);
 		if (!ada_path(path, "%s/%s", verify->session->path, file) && !access(path, F_OK)) /* it may have gone meanwhile */

@@ -54,6 +54,7 @@ struct ada_bound {
 	int64_t bytes;
 	uint64_t written_then, written;
 	uint64_t lasting; /* of the bytes, as measured: names, manifests, sums, and what each thread has always */
+	int64_t lanes_kept;
 	uint64_t gone_ns;
 	uint64_t aged_ns; /* main thread's: of all that went into totals, the last event */
 };
@@ -357,10 +358,21 @@ struct ada_bound_job *ada_bound_go(struct ada_bound *bound, const char *director
 	return job;
 }
 
+void ada_bound_keeps(struct ada_bound *bound, int64_t bytes)
+{
+	if (bound)
+		__atomic_add_fetch(&bound->lanes_kept, bytes, __ATOMIC_RELAXED);
+}
+
+static uint64_t kept_now(const struct ada_bound *bound)
+{
+	return bound->kept_bytes + (uint64_t)__atomic_load_n(&bound->lanes_kept, __ATOMIC_RELAXED);
+}
+
 const struct ada_bound_segment *ada_bound_kept_over(const struct ada_bound *bound)
 {
 	uint64_t limit = bound->limit;
-	bool over = limit && (bound->kept_bytes > limit / KEPT_PARTS || (!bound->segments.count && is_too_much(bound, bound->leaving)));
+	bool over = limit && (kept_now(bound) > limit / KEPT_PARTS || (!bound->segments.count && is_too_much(bound, bound->leaving)));
 
 	return over && bound->kept.count && has_place(bound) ? &bound->kept.items[0] : NULL;
 }
@@ -576,6 +588,6 @@ struct ada_bound_state ada_bound_state(const struct ada_bound *bound)
 					 .steady = bound->steady,
 					 .lasting = __atomic_load_n(&bound->lasting, __ATOMIC_RELAXED),
 					 .segments = bound->gone,
-					 .kept = bound->kept_bytes,
+					 .kept = kept_now(bound),
 					 .detail = bound->details_bytes };
 }

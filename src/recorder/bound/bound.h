@@ -94,6 +94,8 @@ const struct ada_bound_segment *ada_bound_next(const struct ada_bound *bound, ui
 struct ada_bound_job *ada_bound_go(struct ada_bound *bound, const char *directory, uint32_t tid);
 /* The oldest segment that is kept, where there is too much of these; NULL: there isn't. */
 const struct ada_bound_segment *ada_bound_kept_over(const struct ada_bound *bound);
+/* So many bytes more, or less, are in files of the scheduling lanes that windows keep: they count as segments that are kept do. Any thread. */
+void ada_bound_keeps(struct ada_bound *bound, int64_t bytes);
 /* The nth that is kept; NULL: no more. */
 const struct ada_bound_segment *ada_bound_kept(const struct ada_bound *bound, size_t number);
 /* So many bytes more are in the detail file of a segment, which may be one that is kept. */
@@ -134,7 +136,7 @@ struct ada_bound_state {
 	uint64_t steady;   /* threads that go on writing */
 	uint64_t lasting;  /* of the bytes: names, manifests, sums, what each thread has always */
 	uint64_t segments; /* that have gone */
-	uint64_t kept;	   /* bytes of those that windows keep */
+	uint64_t kept;	   /* bytes of those that windows keep, and of the lanes' files around them */
 	uint64_t detail;   /* bytes of detail files that are whole */
 };
 struct ada_bound_state ada_bound_state(const struct ada_bound *bound);

@@ -40,6 +40,7 @@ void ada_details_leave(struct ada_details *details, uint32_t thread, uint32_t bo
  * Whether a window wants what lies between the two times: its own, and around it a second or its rolls, whichever is more. One of whose
  * records some have gone wants nothing any more. */
 bool ada_details_want(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns);
+bool ada_details_own(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns); /* a part of the window itself lies there */
 /* The windows that do are given up: first what lies around them; the second time all of them. */
 void ada_details_give_up(struct ada_details *details, uint64_t from_ns, uint64_t to_ns);
 void ada_details_gone(struct ada_details *details, uint32_t thread, uint32_t window, uint64_t records);

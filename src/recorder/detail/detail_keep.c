@@ -3,6 +3,11 @@
 
 #define AROUND_NS 1000000000ull
 
+static bool is_own(const struct ada_window *window, uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns >= window->start_ns && (window->end_ns == ADA_WINDOW_OPEN || from_ns <= window->end_ns);
+}
+
 static bool wants(const struct ada_window *window, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t pre_ns = window->marked_ns > window->start_ns ? window->marked_ns - window->start_ns : 0;
@@ -19,6 +24,15 @@ bool ada_details_want(const struct ada_details *details, uint64_t from_ns, uint6
 {
 	for (size_t i = ada_windows_count(details->windows); i--;)
 		if (wants(ada_windows_at(details->windows, i), from_ns, to_ns))
+			return true;
+	return false;
+}
+
+bool ada_details_own(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns)
+{
+	for (size_t i = ada_windows_count(details->windows); i--;)
+		if (wants(ada_windows_at(details->windows, i), from_ns, to_ns) &&
+		    is_own(ada_windows_at(details->windows, i), from_ns, to_ns))
 			return true;
 	return false;
 }

@@ -237,7 +237,7 @@ int ada_samples_open(struct ada_samples **opened, const char *directory, struct 
 		     struct ada_error *error)
 {
 	const struct ada_roll_options files = {
-		.directory = directory, .name = "samples", .cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), .bound = bound
+		.directory = directory, .name = "samples", .cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), .bound = bound, .keeps = true
 	};
 	struct ada_samples *samples = calloc(1, sizeof *samples);
 	int status;
@@ -271,6 +271,12 @@ struct ada_roll_counts ada_samples_count(const struct ada_samples *samples)
 
 	counts.failed = counts.failed ? counts.failed : atomic_load(&samples->failed) ? -ENOMEM : 0;
 	return counts;
+}
+
+void ada_samples_answer(struct ada_samples *samples, const struct ada_roll_wants *wants)
+{
+	if (samples)
+		ada_roll_answer(samples->roll, wants);
 }
 
 void ada_samples_close(struct ada_samples *samples)

@@ -19,5 +19,6 @@ int ada_samples_open(struct ada_samples **samples, const char *directory, struct
 		     struct ada_error *error);
 void ada_samples_stop(struct ada_samples *samples); /* finishes the file. NULL is fine */
 struct ada_roll_counts ada_samples_count(const struct ada_samples *samples);
-void ada_samples_close(struct ada_samples *samples); /* stops it, too. NULL is fine */
+void ada_samples_answer(struct ada_samples *samples, const struct ada_roll_wants *wants); /* as ada_roll_answer. NULL is fine */
+void ada_samples_close(struct ada_samples *samples);					  /* stops it, too. NULL is fine */
 #endif

@@ -251,7 +251,7 @@ int ada_sched_open(struct ada_sched **opened, pid_t pid, const struct ada_sched_
 {
 	struct ada_sched *sched = calloc(1, sizeof *sched);
 	int cpus = get_nprocs(), status = sched ? 0 : -ENOMEM;
-	struct ada_roll_options files = { .directory = options->directory, .name = "sched", .bound = options->bound };
+	struct ada_roll_options files = { .directory = options->directory, .name = "sched", .bound = options->bound, .keeps = true };
 
 	if (sched) {
 		sched->wake = -1;
@@ -302,6 +302,12 @@ struct ada_sched_counts ada_sched_count(const struct ada_sched *sched)
 double ada_sched_share(const struct ada_sched *sched)
 {
 	return sched ? (double)atomic_load(&sched->share_ppm) / 1e6 : 0;
+}
+
+void ada_sched_answer(struct ada_sched *sched, const struct ada_roll_wants *wants)
+{
+	if (sched)
+		ada_roll_answer(sched->roll, wants);
 }
 
 void ada_sched_close(struct ada_sched *sched)

@@ -30,5 +30,6 @@ struct ada_sched_counts {
 struct ada_sched_counts ada_sched_count(const struct ada_sched *sched);
 /* What it costs of late, of the program's own time; only under a budget, else 0. NULL is fine. */
 double ada_sched_share(const struct ada_sched *sched);
-void ada_sched_close(struct ada_sched *sched); /* stops it, too. NULL is fine */
+void ada_sched_answer(struct ada_sched *sched, const struct ada_roll_wants *wants); /* as ada_roll_answer. NULL is fine */
+void ada_sched_close(struct ada_sched *sched);					    /* stops it, too. NULL is fine */
 #endif

@@ -3,6 +3,8 @@
 #include "base/units.h"
 #include "recorder/detail/detail.h"
 #include "recorder/host/say.h"
+#include "recorder/sched/samples.h"
+#include "recorder/sched/sched.h"
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"
 
@@ -62,6 +64,30 @@ static bool drop(struct ada_recorder *recorder, enum ada_bound_what what, const 
 	return true;
 }
 
+static enum ada_roll_wish wish_of_any(void *context, uint64_t from_ns, uint64_t to_ns)
+{
+	enum ada_roll_wish wish = ADA_ROLL_GOES;
+	struct ada_provider *provider;
+
+	for (size_t i = 0; (provider = ada_provider_at(context, i)); i++) {
+		if (!provider->details || !ada_details_want(provider->details, from_ns, to_ns))
+			continue;
+		wish = ADA_ROLL_AROUND;
+		if (ada_details_own(provider->details, from_ns, to_ns))
+			return ADA_ROLL_OWN;
+	}
+	return wish;
+}
+
+/* What is known of the scheduler around windows stays with them. */
+static void answer_lanes(struct ada_recorder *recorder, bool anew)
+{
+	const struct ada_roll_wants wants = { .wants = wish_of_any, .context = recorder, .now_ns = ada_clock_boottime_ns(), .anew = anew };
+
+	ada_sched_answer(recorder->sched, &wants);
+	ada_samples_answer(recorder->samples, &wants);
+}
+
 /* Gives the oldest windows up while there is too much of what they keep; what no other wants goes. */
 static void drop_kept(struct ada_recorder *recorder)
 {
@@ -73,6 +99,7 @@ static void drop_kept(struct ada_recorder *recorder)
 		if (provider && provider->details)
 			ada_details_give_up(provider->details, oldest->start_ns, oldest->end_ns);
 		recorder->sweeps_kept = true;
+		answer_lanes(recorder, true);
 	}
 	for (size_t i = 0; recorder->sweeps_kept && (segment = ada_bound_kept(recorder->bound, i));)
 		if (is_wanted(ada_provider_at(recorder, segment->provider), segment))
@@ -245,6 +272,7 @@ void ada_aging_turn(struct ada_recorder *recorder, uint64_t now_ns, bool quiet)
 		return;
 	recorder->detail_open = quiet ? detail_open(recorder) : recorder->detail_open;
 	take_all_gone(recorder);
+	answer_lanes(recorder, false);
 	send_due(recorder, now_ns);
 	if (quiet || waits || (due && recorder->options->detail_limit))
 		look_at_all(recorder, now_ns, quiet || waits);

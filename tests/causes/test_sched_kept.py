@@ -1,0 +1,136 @@
+"""A window that is kept for long keeps what is known of when its threads ran: the answers are those that it had when it was fresh."""
+import json
+import pathlib
+import subprocess
+import time
+
+import pytest
+from lane import read_records
+from live import Live
+
+pytestmark = pytest.mark.traces
+HERE = pathlib.Path(__file__).parent
+OPTIONS = ("--disk-limit=8M", "--trigger=latency=function:serve>100ms@pre=10s,post=10ms")
+SECOND = 10**9
+WAIT_S = 90
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    path = tmp_path_factory.mktemp("early") / "early"
+    subprocess.run(["cc", "-g", "-O1", "-D_GNU_SOURCE", "-o", path, HERE / "early.c", "-pthread"], check=True)
+    return path
+
+
+@pytest.fixture
+def live(ada, program, tmp_path):
+    one = Live(ada, tmp_path, [program], *OPTIONS)
+    if not list(one.session.glob("sched.*.atf")):       # which is there before the program is
+        one.close(0)
+        pytest.skip("this kernel tells nothing of switches")
+    yield one
+    one.close(0)
+
+
+def rows(ada, session, statement):
+    result = ada("query", "--format=json", session, statement)
+    assert result.status == 0, result.stderr.decode()
+    return json.loads(result.stdout)["rows"]
+
+
+def until(condition):
+    end = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def windows(ada, session):
+    return json.loads(ada("windows", "--format=json", session).stdout)["rows"]
+
+
+def answers(ada, session):
+    """All that is said of the window's cause, and what it was found from."""
+    window = windows(ada, session)[0]
+    text = next(row for row in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if row["window"] == 0)["text"]
+    within = f"timestamp_ns BETWEEN {window['startNs']} AND {window['endNs']}"
+    return {"text": text, "causes": rows(ada, session, "SELECT *, spells FROM causes"),
+            "call": rows(ada, session, "SELECT tid, start_ns, end_ns, on_cpu_ns, off_cpu_ns FROM calls WHERE function = 'serve'"),
+            "switches": rows(ada, session, f"SELECT * FROM switches WHERE {within}")}
+
+
+def list_begins(session):
+    """When the first file does that is not one of those that are kept."""
+    files = {int(path.name.split(".")[1]): path for path in session.glob("sched.[0-9]*.atf")}
+    with files[min(files)].open("rb") as file:
+        file.seek(64)
+        return int.from_bytes(file.read(8), "little")
+
+
+def has_aged(live, ns):
+    """All around that time has gone, but what is kept for a window: switches and events."""
+    threads = json.loads(next(live.session.glob("pid_*/manifest.json")).read_text())["threads"]
+    try:
+        return list_begins(live.session) > ns and threads[0].get("kept")
+    except FileNotFoundError:       # it went just now
+        return False
+
+
+def age(ada, live):
+    """Has the window's cause told while it is fresh, and then all that is around it go."""
+    live.tell("serve\n")
+    until(lambda: windows(ada, live.session) and windows(ada, live.session)[0]["settled"])
+    until(lambda: rows(ada, live.session, "SELECT off_cpu_ns FROM calls WHERE function = 'serve'")[0]["off_cpu_ns"])
+    fresh = answers(ada, live.session)
+    live.tell("go\n")
+    until(lambda: has_aged(live, windows(ada, live.session)[0]["endNs"] + 2 * SECOND))
+    return fresh
+
+
+def check_files(session):
+    """Numbers of those that are kept are below the list's."""
+    kept, there = (sorted(int(path.name.split(".")[-2]) for path in session.glob(f"sched.{what}.atf")) for what in ("kept.*", "[0-9]*"))
+    assert kept and kept[-1] < there[0] and there == list(range(there[0], there[-1] + 1))
+    return sum(len(read_records(path)) for path in session.glob("sched.*.atf"))
+
+
+def test_a_cause_outlives_the_lane(ada, live):
+    fresh = age(ada, live)
+    assert fresh["causes"][0]["kind"] in ("preempted", "throttled", "steal") and fresh["switches"]
+    assert answers(ada, live.session) == fresh
+    live.end()
+    assert answers(ada, live.session) == fresh
+    said = json.loads((live.session / "session.json").read_text())["sched"]
+    assert said["aged"] > 0 and said["events"] == check_files(live.session)
+    # Of the time between nothing is said: what is known begins with the list's first record.
+    begins = list_begins(live.session)
+    assert begins > windows(ada, live.session)[0]["endNs"] + 2 * SECOND
+    told, = [row["reason"] for row in rows(ada, live.session, "SELECT reason FROM losses") if "is known from" in row["reason"]]
+    assert "and around windows that are older" in told and told in " ".join(ada("info", live.session).stdout.decode().split())
+    assert ada("verify", live.session).status == 0
+
+
+def test_the_recorder_dies(ada, live):
+    """What it kept is there, as it was."""
+    fresh = age(ada, live)
+    live.process.kill()
+    live.process.communicate(timeout=60)        # ends the program's input, too, and so the program
+    until(lambda: json.loads((live.session / "session.json").read_text())["finalized"])
+    assert ada("recover", live.session).status == 0
+    assert answers(ada, live.session) == fresh
+    check_files(live.session)
+    assert ada("verify", live.session).status == 0
+
+
+def test_damage_is_found(ada, live):
+    age(ada, live)
+    live.end()
+    path = next(live.session.glob("sched.kept.*.atf"))
+    data = path.read_bytes()
+    path.write_bytes(data[:80] + bytes([data[80] ^ 1]) + data[81:])
+    result = ada("verify", live.session)
+    assert result.status == 1 and path.name.encode() in result.stdout
+    path.write_bytes(data)
+    path.rename(live.session / f"sched.kept.{10**6}.atf")
+    result = ada("verify", live.session)
+    assert result.status == 1 and b"its number is of the list" in result.stdout
