@@ -1,11 +1,14 @@
 """A window that is kept for long keeps what is known of when its threads ran: the answers are those that it had when it was fresh."""
 import json
 import pathlib
+import struct
 import subprocess
 import time
+import zlib
 
 import pytest
-from lane import read_records
+from harness import Session
+from lane import LOST, OFF, ON, PREEMPTED, off_between, read_records
 from live import Live
 
 pytestmark = pytest.mark.traces
@@ -16,15 +19,16 @@ WAIT_S = 90
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    path = tmp_path_factory.mktemp("early") / "early"
-    subprocess.run(["cc", "-g", "-O1", "-D_GNU_SOURCE", "-o", path, HERE / "early.c", "-pthread"], check=True)
-    return path
+def programs(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("kept")
+    for name in ["early", "pingpong", "preempt"]:
+        subprocess.run(["cc", "-g", "-O1", "-D_GNU_SOURCE", "-o", directory / name, HERE / f"{name}.c", "-pthread"], check=True)
+    return directory
 
 
 @pytest.fixture
-def live(ada, program, tmp_path):
-    one = Live(ada, tmp_path, [program], *OPTIONS)
+def live(ada, programs, tmp_path):
+    one = Live(ada, tmp_path, [programs / "early"], *OPTIONS)
     if not list(one.session.glob("sched.*.atf")):       # which is there before the program is
         one.close(0)
         pytest.skip("this kernel tells nothing of switches")
@@ -134,3 +138,51 @@ def test_damage_is_found(ada, live):
     path.rename(live.session / f"sched.kept.{10**6}.atf")
     result = ada("verify", live.session)
     assert result.status == 1 and b"its number is of the list" in result.stdout
+
+
+def record(ada, output, *words):
+    """The session, and its lane's header and records."""
+    assert ada.trace(output, words[-2:], *words[:-2]).status == 0
+    session = Session(output).path
+    if not (session / "sched.atf").exists():
+        pytest.skip("this kernel tells nothing of switches")
+    return session, (session / "sched.atf").read_bytes()[:64], read_records(session / "sched.atf")
+
+
+def write_records(path, header, records):
+    events = b"".join(struct.pack("<QQIIIHH", *record) for record in records)
+    bounds = struct.pack("<QQQ", len(records), records[0][0], records[-1][0])
+    footer = b"2STA" + struct.pack("<I", zlib.crc32(events)) + bounds + struct.pack("<Q", len(events)) + bytes(24)
+    path.write_bytes(header[:40] + bounds + events + footer)
+
+
+def test_nothing_is_known_of_the_time_between(ada, programs, tmp_path):
+    """A lane that is cut into what is kept, what has gone, and the list: of each call is told what these records alone say."""
+    session, header, records = record(ada, tmp_path, programs / "pingpong", "3000")
+    records = [r for r in records if r[5] != LOST]      # a loss would take more
+    kept, there = records[:len(records) // 3], records[len(records) * 2 // 3:]
+    (session / "sched.atf").unlink()
+    write_records(session / "sched.kept.1.atf", header, kept)
+    write_records(session / "sched.3.atf", header, there)
+    assert [row["timestamp_ns"] for row in rows(ada, session, "SELECT timestamp_ns FROM switches")] == [r[0] for r in kept + there]
+    known = {"kept": 0, "there": 0}
+    for row in rows(ada, session, "SELECT tid, start_ns, end_ns, off_cpu_ns FROM calls WHERE function IN ('read', 'write', 'ask')"):
+        tid, start, end, off = row.values()
+        if end > kept[-1][0] and start < there[0][0]:
+            assert off is None, row
+        for name, part in (("kept", kept), ("there", there)):
+            if part[0][0] <= start and end <= part[-1][0] and any(r[2] == tid and r[5] in (OFF, PREEMPTED, ON) for r in part):
+                assert off == off_between(part, tid, start, end), (name, row)
+                known[name] += off is not None
+    assert known["kept"] > 100 and known["there"] > 100
+
+
+def test_what_is_lost_later_takes_nothing_from_a_cause(ada, programs, tmp_path):
+    trigger = "--trigger=latency=function:serve>100ms@pre=2s,post=10ms"
+    session, header, records = record(ada, tmp_path, trigger, programs / "preempt", "cause")
+    if any(r[5] == LOST for r in records):
+        pytest.skip("the machine is so busy that records were lost already")
+    before = rows(ada, session, "SELECT * FROM causes")
+    loss = (records[-1][0], 3, 0, 0, 0, LOST, records[-1][6])
+    write_records(session / "sched.atf", header, [*records, loss])
+    assert before and rows(ada, session, "SELECT * FROM causes") == before
