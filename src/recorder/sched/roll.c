@@ -272,8 +272,8 @@ void ada_roll_turn(struct ada_roll *roll)
  * session is measured the next time, so the last file that is finished stays. */
 static void make_room(struct ada_roll *roll, uint64_t bytes)
 {
-	if (roll->parts.count > 1 && !ada_bound_has_room(roll->options.bound, bytes))
-		let_go(roll, false);
+	if (roll->parts.count > 1 && !ada_bound_has_room(roll->options.bound, bytes) && let_go(roll, roll->parts_bytes <= roll->share))
+		drop_kept(roll);
 }
 
 /* The first event of a file says up to when the one before it tells. */
