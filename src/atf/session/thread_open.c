@@ -47,7 +47,7 @@ static void set_place(struct atf_thread *thread, uint32_t number, uint64_t begin
 /* The segments before the first one, where nearly all have gone. */
 static void thread_open_kept(struct atf_thread *thread, const char *directory, const struct atf_listing *listing)
 {
-	struct atf_index *before = &gone;
+	struct atf_index *before = &gone, *index;
 	uint64_t begin = 0;
 	char path[PATH_MAX];
 
@@ -58,12 +58,12 @@ static void thread_open_kept(struct atf_thread *thread, const char *directory, c
 
 		/* One that can't be opened has gone since. */
 		if (number >= thread->first_segment || atf_kept_path(path, sizeof path, directory, number) ||
-		    atf_index_open(&thread->segments[number].index, path, NULL))
+		    atf_index_open(&index, path, NULL))
 			continue;
-		if (!atf_index_count(thread->segments[number].index)) {
-			atf_index_close(thread->segments[number].index);
-			thread->segments[number].index = &gone;
-		}
+		if (atf_index_count(index))
+			thread->segments[number].index = index;
+		else
+			atf_index_close(index);
 	}
 	for (uint32_t i = 0; i < thread->first_segment; i++) {
 		if (thread->segments[i].index == &gone && before != &gone)
