@@ -130,6 +130,12 @@ def test_a_window_outlives_its_time(ada, live):
         holes = rows_of(ada, one.session, f"SELECT lost FROM events WHERE thread = {thread['id']} AND kind = 'lost'")
         assert holes and not any(hole["lost"] for hole in holes)
     assert not rows_of(ada, one.session, "SELECT * FROM losses WHERE events > 0")
+    # A reader of a live session may list one that has gone when it comes to open it.
+    for path in one.session.glob("pid_*/thread_*/kept.*.atp"):
+        path.unlink()
+        path.symlink_to("gone")
+    result = ada("query", one.session, "SELECT COUNT(*) FROM events")
+    assert result.status == 0, result.stderr.decode()
 
 
 def test_too_many_windows(ada, live):
