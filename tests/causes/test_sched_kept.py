@@ -85,6 +85,18 @@ def is_given_up(live):
     return thread.get("firstSegment") and not thread.get("kept")
 
 
+def skip_if_given_up(live):
+    if is_given_up(live):
+        pytest.skip("the recorder is so late on this machine that it gave the window up to stay within the limit")
+
+
+def check_same(ada, live, fresh):
+    now = answers(ada, live.session)
+    if now != fresh:            # it may be given up at any time, also from one question to the next
+        skip_if_given_up(live)
+    assert now == fresh
+
+
 def has_told(ada, live, ns):
     """The lane is behind that time: the program does something for it to tell."""
     live.tell("again\n")
@@ -99,8 +111,7 @@ def age(ada, live):
     fresh = answers(ada, live.session)
     live.tell("go\n")
     until(lambda: is_given_up(live) or has_aged(live, windows(ada, live.session)[0]["endNs"] + 2 * SECOND))
-    if is_given_up(live):
-        pytest.skip("the recorder is so late on this machine that it gave the window up to stay within the limit")
+    skip_if_given_up(live)
     return fresh
 
 
@@ -114,9 +125,9 @@ def check_files(session):
 def test_a_cause_outlives_the_lane(ada, live):
     fresh = age(ada, live)
     assert fresh["causes"] and fresh["switches"]
-    assert answers(ada, live.session) == fresh
+    check_same(ada, live, fresh)
     live.end()
-    assert answers(ada, live.session) == fresh
+    check_same(ada, live, fresh)
     said = json.loads((live.session / "session.json").read_text())["sched"]
     assert said["aged"] > 0 and said["events"] == check_files(live.session)
     # Of the time between nothing is said: what is known begins with the list's first record.
@@ -134,7 +145,7 @@ def test_the_recorder_dies(ada, live):
     live.process.communicate(timeout=60)        # ends the program's input, too, and so the program
     until(lambda: json.loads((live.session / "session.json").read_text())["finalized"])
     assert ada("recover", live.session).status == 0
-    assert answers(ada, live.session) == fresh
+    check_same(ada, live, fresh)
     check_files(live.session)
     assert ada("verify", live.session).status == 0
 
