@@ -13,12 +13,13 @@
 #define LOOK_NS 100000000ull /* else, once it is older than: */
 #define YOUNG_NS 500000000ull
 #define CPU_LEAST_NS 2000000ull
-#define SETTLE_NS 200000000ull	  /* at most, for what was recorded before a change to be drained */
-#define STOPS_FREE_NS 15000000ull /* all stops together, and besides: */
-#define STOPS_SHARE 500		  /* a five hundredth of the time */
-#define EVENT_NS 20.0		  /* where the program has not had enough short calls, and nothing was measured */
-#define STILL_SPEAKS 1000u	  /* events in a look of a function whose hook is out: it is called in ways that weren't known */
-#define FLIP_NS 3000000ull	  /* --debug-flip: between changes */
+#define SETTLE_NS 200000000ull /* at most, for what was recorded before a change to be drained */
+#define STOP_NS 5000000ull     /* a stop; all of them together: */
+#define STOPS_FREE_NS 15000000ull
+#define STOPS_SHARE 500	   /* a five hundredth of the time */
+#define EVENT_NS 20.0	   /* where the program has not had enough short calls, and nothing was measured */
+#define STILL_SPEAKS 1000u /* events in a look of a function whose hook is out: it is called in ways that weren't known */
+#define FLIP_NS 3000000ull /* --debug-flip: between changes */
 #define FLIP_STOP_NS 500000000ull
 #define FLIP_FUNCTIONS 48u
 #define FLIP_MUTEXES 8u /* one in so many is a mutex's function, where there are any */
@@ -76,7 +77,7 @@ static bool follow_policy(struct ada_budget *budget)
 		any |= budget->functions.items[i].fixed;
 	}
 	if (any)
-		ada_budget_change(budget, ADA_STOP_NS, 0);
+		ada_budget_change(budget, STOP_NS, 0);
 	for (size_t i = 0; i < budget->lines.count; i++)
 		if (budget->functions.items[i].out && budget->functions.items[i].fixed && budget->lines.items[i].found)
 			return false; /* a thread was in its way: again in the next turn */
@@ -150,7 +151,7 @@ static void follow_children(struct ada_budget *budget, uint64_t now_ns)
 							     ADA_VERDICT_RETURN :
 							     ADA_VERDICT_STAY;
 	want_expected(budget);
-	ada_budget_change(budget, 0, 0);
+	ada_budget_change(budget, STOP_NS, 0);
 	for (size_t i = 0; i < budget->lines.count; i++)
 		budget->heirs_changed |= budget->lines.items[i].expected && !budget->functions.items[i].fixed;
 	publish(budget);
@@ -190,7 +191,7 @@ static void look(struct ada_budget *budget, uint64_t now_ns)
 		want_expected(budget);
 		budget->next_ns = now_ns + (now_ns < budget->start_ns + YOUNG_NS ? SOON_NS : LOOK_NS);
 		if (may_stop(budget, now_ns))
-			ada_budget_change(budget, 0, calls_per_event);
+			ada_budget_change(budget, STOP_NS, calls_per_event);
 	}
 	publish(budget);
 	begin_look(budget, now_ns);

@@ -147,17 +147,6 @@ static void note_stop(const struct ada_budget *budget, const struct ada_flips *f
 		__atomic_store_n(&stops->dearest_ns, flips->cpu_ns, __ATOMIC_RELAXED);
 }
 
-/* Half as long where ada waited for a CPU for longer than it worked. */
-static void pace_stops(struct ada_budget *budget, const struct ada_flips *flips)
-{
-	if (!flips->still_ns)
-		return;
-	if (flips->still_ns > 2 * flips->cpu_ns)
-		budget->stop_ns = budget->stop_ns / 2 > ADA_STOP_LEAST_NS ? budget->stop_ns / 2 : ADA_STOP_LEAST_NS;
-	else
-		budget->stop_ns = budget->stop_ns * 2 < ADA_STOP_NS ? budget->stop_ns * 2 : ADA_STOP_NS;
-}
-
 static void note_failure(struct ada_budget *budget, int status, const struct ada_error *error, uint64_t now_ns)
 {
 	budget->next_ns = now_ns + (FAILED_NS << budget->failures);
@@ -173,10 +162,9 @@ static void note_failure(struct ada_budget *budget, int status, const struct ada
 void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double calls_per_event)
 {
 	struct batch *batch = calloc(1, sizeof *batch);
-	bool paced = !limit_ns;
 	struct ada_flips flips = { .pid = budget->provider->pid,
 				   .memory = budget->text.memory,
-				   .limit_ns = paced ? budget->stop_ns : limit_ns,
+				   .limit_ns = limit_ns,
 				   .wait_ns = limit_ns > WAIT_NS ? limit_ns : WAIT_NS,
 				   .pace = &budget->pace };
 	struct ada_policy *policy = budget->provider->recorder->policy;
@@ -194,8 +182,6 @@ void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double call
 		status = ada_flips_run(&flips, &error);
 		ada_policy_late_release(policy);
 		note_stop(budget, &flips);
-		if (paced)
-			pace_stops(budget, &flips);
 		if (status) {
 			note_failure(budget, status, &error, flips.to_ns);
 		} else {

@@ -213,7 +213,6 @@ int ada_budget_open(struct ada_budget **result, struct ada_provider *provider, b
 	budget->random = budget->start_ns | 1;
 	budget->settling = true;
 	budget->pace = ADA_PACE_FIRST;
-	budget->stop_ns = ADA_STOP_FIRST_NS;
 	/* Where the memory isn't to be had no hook is ever taken out, and the first try says why. */
 	budget->text.memory = -1;
 	if (!ended && ada_text_open(&budget->text, provider) == -EAGAIN) {

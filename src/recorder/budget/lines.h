@@ -6,10 +6,6 @@
 #include "recorder/budget/flip.h"
 #include "recorder/budget/words.h"
 
-/* A stop of a process. Where ada has to wait for a CPU in its midst, and so makes the process wait, the next ones are shorter. */
-#define ADA_STOP_NS 5000000ull
-#define ADA_STOP_FIRST_NS (ADA_STOP_NS / 4)
-#define ADA_STOP_LEAST_NS (ADA_STOP_NS / 8)
 #define ADA_MUTES_MAX 20000u /* stretches; beyond, a function's stretches become one */
 
 struct ada_budget_line {
@@ -38,7 +34,6 @@ struct ada_budget {
 	uint32_t policy_version;
 	uint64_t start_ns; /* when it began */
 	struct ada_pace pace;
-	uint64_t stop_ns;   /* the longest that the next stop may take */
 	uint64_t next_ns;   /* the next look isn't before */
 	size_t children;    /* by fork, that had a budget's turn */
 	bool heirs_changed; /* one has let go of something since this process, their parent, looked at that */
@@ -68,7 +63,7 @@ void ada_budget_mute(struct ada_budget *budget, size_t position, uint64_t ns, do
 void ada_budget_unmute(struct ada_budget *budget, size_t position, uint64_t ns);
 /* Those that have settled since: what they name stays (paths.c). False: that isn't known yet, and nothing is to be taken out. */
 bool ada_budget_note_windows(struct ada_budget *budget, uint64_t now_ns);
-/* Runs the verdicts: out of which functions, back into which, as far as one stop goes. `limit_ns`: how long that may be; 0: as the machine allows.
+/* Runs the verdicts: out of which functions, back into which, as far as one stop of `limit_ns` goes.
  * `calls_per_event` turns events of the last look into calls a second. */
 void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double calls_per_event);
 #endif
