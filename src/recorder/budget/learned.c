@@ -118,7 +118,8 @@ static void take_heir(struct ada_budget *budget, const struct ada_budget *child,
 	}
 	if (from->on_path || known->fixed)
 		return;
-	line->calls_a_second = from->mute ? child->provider->mutes.items[from->mute - 1].calls_a_second : line->calls_a_second;
+	if (from->mute && child->provider->mutes.items[from->mute - 1].calls_a_second > 0) /* not a child that let go of it unseen */
+		line->calls_a_second = child->provider->mutes.items[from->mute - 1].calls_a_second;
 	if (budget->functions.items[position].out)
 		ada_decide_stays(&budget->functions.items[position], now_ns);
 	else
