@@ -143,8 +143,6 @@ static void follow_children(struct ada_budget *budget, uint64_t now_ns)
 	if (!may_stop(budget, now_ns) || !ada_budget_note_windows(budget, now_ns))
 		return;
 	ada_budget_follow_modules(budget);
-	for (size_t i = 0; i < budget->lines.count; i++)
-		budget->functions.items[i].events = 0;
 	ada_learned_follow_children(budget, now_ns);
 	for (size_t i = 0; i < budget->lines.count; i++)
 		budget->functions.items[i].verdict = budget->functions.items[i].out && budget->functions.items[i].fixed ?

@@ -19,11 +19,6 @@ struct batch {
 	size_t count, words;
 };
 
-struct choice {
-	size_t position;
-	double weight;
-};
-
 /* What is to become of it: what was begun is ended, unless it is to become the contrary by now. A verdict that is done says nothing more. */
 static enum ada_verdict wanted(const struct ada_budget *budget, size_t position)
 {
@@ -34,35 +29,27 @@ static enum ada_verdict wanted(const struct ada_budget *budget, size_t position)
 	return budget->lines.items[position].unfinished;
 }
 
-static int compare_choices(const void *left, const void *right)
-{
-	const struct choice *a = left, *b = right;
-
-	return (a->weight < b->weight) - (a->weight > b->weight);
-}
-
 /* A stop may have no time for all: what was begun comes first, then what costs most. */
-static size_t list_choices(const struct ada_budget *budget, enum ada_verdict verdict, struct choice *choices)
+static size_t list_choices(const struct ada_budget *budget, enum ada_verdict verdict, struct ada_choice *choices)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < budget->functions.count; i++)
 		if (wanted(budget, i) == verdict)
-			choices[count++] = (struct choice){ i, budget->lines.items[i].unfinished == verdict ?
-								       INFINITY :
-								       budget->functions.items[i].share };
-	if (count)
-		qsort(choices, count, sizeof *choices, compare_choices);
+			choices[count++] = (struct ada_choice){ &budget->functions.items[i], budget->lines.items[i].unfinished == verdict ?
+												     INFINITY :
+												     budget->functions.items[i].share };
+	ada_choices_sort(choices, count);
 	return count;
 }
 
 static void choose_flips(struct ada_budget *budget, struct batch *batch, enum ada_verdict verdict)
 {
-	struct choice *choices = calloc(budget->functions.count + 1, sizeof *choices);
+	struct ada_choice *choices = calloc(budget->functions.count + 1, sizeof *choices);
 	size_t count = choices ? list_choices(budget, verdict, choices) : 0;
 
 	for (size_t k = 0; k < count && batch->count < FLIPS_MAX; k++) {
-		size_t i = choices[k].position;
+		size_t i = (size_t)(choices[k].function - budget->functions.items);
 		const struct ada_budget_line *line = &budget->lines.items[i];
 		size_t first = line->unfinished == verdict ? line->reached : 0, words;
 

@@ -6,16 +6,17 @@
 #define LEAST 0.0005	 /* of the budget, that a function must cost to be let go of: some are called once */
 #define INNER_WEIGHT 0.5 /* what a function says that calls others is worth twice as much */
 
-struct choice {
-	struct ada_budget_function *function;
-	double weight;
-};
-
 static int compare_choices(const void *left, const void *right)
 {
-	const struct choice *a = left, *b = right;
+	const struct ada_choice *a = left, *b = right;
 
 	return (a->weight < b->weight) - (a->weight > b->weight);
+}
+
+void ada_choices_sort(struct ada_choice *choices, size_t count)
+{
+	if (count)
+		qsort(choices, count, sizeof *choices, compare_choices);
 }
 
 static double cost_of(const struct ada_budget_look *look, const struct ada_budget_function *function)
@@ -62,18 +63,17 @@ void ada_decide_stays(struct ada_budget_function *function, uint64_t now_ns)
 }
 
 /* Dearest first, leaves before others. */
-static void take_out(const struct ada_decider *decider, struct ada_budget_function *functions, size_t count, struct choice *choices)
+static void take_out(const struct ada_decider *decider, struct ada_budget_function *functions, size_t count, struct ada_choice *choices)
 {
 	double sum = decider->cost;
 	size_t chosen = 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (!functions[i].out && !functions[i].fixed && functions[i].share > decider->budget * LEAST)
-			choices[chosen++] = (struct choice){
+			choices[chosen++] = (struct ada_choice){
 				&functions[i], functions[i].share * (INNER_WEIGHT + (1 - INNER_WEIGHT) * functions[i].leaves)
 			};
-	if (chosen)
-		qsort(choices, chosen, sizeof *choices, compare_choices);
+	ada_choices_sort(choices, chosen);
 	for (size_t i = 0; i < chosen && sum > decider->budget * ADA_BUDGET_HIGH; i++) {
 		choices[i].function->verdict = ADA_VERDICT_LEAVE;
 		sum -= choices[i].function->share;
@@ -82,16 +82,15 @@ static void take_out(const struct ada_decider *decider, struct ada_budget_functi
 
 /* Those that fit, cheapest first; where none does, the cheapest on trial. */
 static void bring_back(struct ada_decider *decider, const struct ada_budget_look *look, struct ada_budget_function *functions, size_t count,
-		       struct choice *choices)
+		       struct ada_choice *choices)
 {
 	double sum = decider->cost;
 	size_t chosen = 0, done;
 
 	for (size_t i = 0; i < count; i++)
 		if (functions[i].out && !functions[i].fixed && look->now_ns >= functions[i].back_ns)
-			choices[chosen++] = (struct choice){ &functions[i], -functions[i].share };
-	if (chosen)
-		qsort(choices, chosen, sizeof *choices, compare_choices);
+			choices[chosen++] = (struct ada_choice){ &functions[i], -functions[i].share };
+	ada_choices_sort(choices, chosen);
 	for (done = 0; done < chosen && sum + choices[done].function->share < decider->budget * ADA_BUDGET_HIGH; done++) {
 		choices[done].function->verdict = ADA_VERDICT_RETURN;
 		sum += choices[done].function->share;
@@ -116,7 +115,7 @@ static void forgive(const struct ada_budget_look *look, struct ada_budget_functi
 
 void ada_decide(struct ada_decider *decider, const struct ada_budget_look *look, struct ada_budget_function *functions, size_t count)
 {
-	struct choice *choices;
+	struct ada_choice *choices;
 
 	forgive(look, functions, count);
 	decider->cost = measure(look, functions, count);

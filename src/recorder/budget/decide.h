@@ -33,6 +33,11 @@ struct ada_budget_function {
 	uint64_t back_ns, pause_ns; /* how long it was to be out the last time, and until when */
 	enum ada_verdict verdict;   /* what is to be done now */
 };
+struct ada_choice {
+	struct ada_budget_function *function;
+	double weight;
+};
+void ada_choices_sort(struct ada_choice *choices, size_t count); /* heaviest first */
 struct ada_budget_look {
 	uint64_t now_ns;
 	uint64_t cpu_ns;  /* that the process has used since the last look */

@@ -77,7 +77,7 @@ static bool share_module(const struct ada_budget *budget, const struct ada_budge
 	       budget->text.modules.items[id].plan == relative->text.modules.items[id].plan;
 }
 
-/* What that process has out. Modules have the same numbers in both, where both are copies of one process. */
+/* What that process has out. */
 static void take_relative(struct ada_budget *budget, const struct ada_budget *relative)
 {
 	for (size_t i = 0; i < relative->lines.count; i++) {

@@ -8,21 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "recorder/files/json.h"
 
-uint64_t ada_look_cpu_ns(void)
-{
-	struct timespec used;
-
-	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) ? 0 : (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
-}
-
 bool ada_look_in_time(struct ada_look *look)
 {
-	look->late |= ada_look_cpu_ns() - look->start_cpu_ns > ADA_LOOK_CPU_NS || ada_clock_boottime_ns() - look->start_ns > ADA_LOOK_NS;
+	look->late |= ada_clock_thread_ns() - look->start_cpu_ns > ADA_LOOK_CPU_NS ||
+		      ada_clock_boottime_ns() - look->start_ns > ADA_LOOK_NS;
 	look->partly |= look->late;
 	return !look->late;
 }
@@ -153,7 +146,7 @@ int ada_look_at(struct ada_look *look, const pid_t *others, size_t count)
 	int status;
 
 	look->start_ns = ada_clock_boottime_ns();
-	look->start_cpu_ns = ada_look_cpu_ns();
+	look->start_cpu_ns = ada_clock_thread_ns();
 	status = each_descriptor(look, look->pid, take_own);
 	if (status)
 		return status;

@@ -40,7 +40,6 @@ struct ada_look {
 /* `look` begins with pid and addresses. Ends are looked for in the process itself and in the others. 0 or -errno: nothing can be seen of the
  * process, or no memory. The caller frees the look, also then. */
 int ada_look_at(struct ada_look *look, const pid_t *others, size_t count);
-uint64_t ada_look_cpu_ns(void); /* that the calling thread has used */
 void ada_look_free(struct ada_look *look);
 bool ada_look_in_time(struct ada_look *look); /* false, and `partly`, once it has taken too long */
 /* As descriptors.json has it (docs/format.md), without times. NULL: no memory. */

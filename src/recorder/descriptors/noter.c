@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/clock.h"
 #include "recorder/descriptors/noted.h"
 #include "recorder/policy/policy.h"
 #include "recorder/state/provider.h"
@@ -97,9 +98,9 @@ static void *noter_run(void *argument)
 		noter->asked.count--;
 		memmove(noter->asked.items, noter->asked.items + 1, noter->asked.count * sizeof(struct ada_provider *));
 		pthread_mutex_unlock(&noter->lock);
-		took_ns = ada_look_cpu_ns();
+		took_ns = ada_clock_thread_ns();
 		look_at(noter, provider);
-		took_ns = ada_look_cpu_ns() - took_ns;
+		took_ns = ada_clock_thread_ns() - took_ns;
 		pthread_mutex_lock(&noter->lock);
 		pause_for(noter, took_ns * PART > LEAST_NS ? took_ns * PART : LEAST_NS);
 	}
