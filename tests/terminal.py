@@ -10,6 +10,7 @@ import tempfile
 import time
 
 PATIENCE = 60
+WRITES = "1", "20"      # write, writev
 
 
 class Terminal:
@@ -61,14 +62,26 @@ class Terminal:
         return [line.rstrip() for line in self.text().splitlines()]
 
     def until(self, wanted):
-        """The screen's text once it is as wanted: a function of it, or words in it."""
+        """The screen's text once it is as wanted: a function of it, or words in it. And once it is drawn to its end: what the command has
+        written so far may stand among rows of what was there before."""
+        holds = wanted if callable(wanted) else lambda text: wanted in text
         end = time.monotonic() + PATIENCE
         while True:
             text = self.text()
-            if wanted(text) if callable(wanted) else wanted in text:
-                return text
+            # Until it is asked for the text again tmux has read what was written before that.
+            if holds(text) and self.rests() and holds(again := self.text()):
+                return again
             assert time.monotonic() < end, text
             time.sleep(0.02)
+
+    def rests(self):
+        """What runs in the terminal waits for something else than its output's way."""
+        for pid in self.below():
+            with contextlib.suppress(OSError):      # it ended
+                state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+                if state in "RD" or pathlib.Path(f"/proc/{pid}/syscall").read_text().split()[0] in WRITES:
+                    return False
+        return True
 
     def resize(self, columns, lines):
         self.tmux("resize-window", "-x", str(columns), "-y", str(lines))
