@@ -1,4 +1,5 @@
-/* Says that it is ready; then for each line "work N" calls worker() N times, says that it is done, and waits for the next. */
+/* Says that it is ready; then for each line "work N" calls worker() N times, for "touch N" one that takes no time, says that it is done, and waits
+ * for the next. */
 #include <stdio.h>
 
 static volatile long sum;
@@ -7,6 +8,11 @@ __attribute__((noinline)) void worker(long number)
 {
 	for (long i = 0; i < 1000; i++)
 		sum += number;
+}
+
+__attribute__((noinline)) void touch(long number)
+{
+	sum += number;
 }
 
 int main(void)
@@ -20,6 +26,9 @@ int main(void)
 		if (sscanf(line, "work %ld", &count) == 1)
 			for (long i = 0; i < count; i++)
 				worker(i);
+		if (sscanf(line, "touch %ld", &count) == 1)
+			for (long i = 0; i < count; i++)
+				touch(i);
 		puts("done");
 		fflush(stdout);
 	}

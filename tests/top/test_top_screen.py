@@ -294,7 +294,7 @@ def test_it_is_told_what_share_was_counted(ada, tmp_path, busy):
             terminal.type("+++")
 
             def shares(text):
-                live.tell("work 300000\n")
+                live.tell("touch 300000\n")
                 return re.search(r"before it \(\d+ % of [^)]+\)", text)
             terminal.until(shares)
     finally:
