@@ -94,15 +94,20 @@ def without_processor_s(session):
     return most / 1e9
 
 
+def time_left(session, begun, timeout):
+    """On a full machine a session isn't hung while it only waits for a processor: that is no part of its time, up to FULL times as much."""
+    return timeout + min(without_processor_s(session), FULL * timeout) - (time.monotonic() - begun)
+
+
 def wait_for(process, data, timeout):
-    """Until it ends. On a full machine it isn't hung while it only waits for a processor: that is no part of its time, up to FULL times as much."""
+    """Until it ends, or its time is over."""
     begun, left = time.monotonic(), timeout
     while True:
         try:
             process.communicate(data, left)
             return
         except subprocess.TimeoutExpired:
-            left = timeout + min(without_processor_s(process.pid), FULL * timeout) - (time.monotonic() - begun)
+            left = time_left(process.pid, begun, timeout)
             if left <= 0:
                 raise
             data = None                         # it is on its way

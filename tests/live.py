@@ -39,7 +39,7 @@ class Live:
         """Says it, and waits until the program has done it."""
         self.say(text)
         line = self.line()
-        assert line == "done\n", (line, self.process.wait(5) if not line else None, self.process.stderr.read() if not line else None)
+        assert line == "done\n", (line, self.process.wait(LINE_S) if not line else None, self.process.stderr.read() if not line else None)
 
     def address(self):
         return json.loads((self.session / "session.json").read_text())["control"]

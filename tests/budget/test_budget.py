@@ -218,7 +218,7 @@ def test_status_says_what_goes_out_and_comes_back(ada, build_dir, tmp_path):
         live.end()
     finally:
         live.close()
-        watch.wait(10)
+        watch.wait(60)
 
 
 def test_stops_are_few_and_short_with_many_threads(ada, build_dir, tmp_path):

@@ -54,7 +54,7 @@ class Steps:
     def end(self):
         """The program ends as it would without ada, and soon. The session and its manifest."""
         self.process.stdin.close()
-        assert self.process.wait(20) == 7
+        assert self.process.wait(60) == 7
         session = Session(self.output)
         manifest, = session.manifests().values()
         return session, manifest

@@ -276,7 +276,7 @@ def test_a_program_outlives_a_recorder_that_is_killed_in_a_late_patch(ada, start
         assert adding.poll() is None
     program.process.kill()
     adding.wait(60)
-    program.process.wait(20)
+    program.process.wait(60)
     shutil.rmtree(sockets, ignore_errors=True)  # what it had no time for: its keeper may do so meanwhile
     os.kill(pid, signal.SIGUSR1)
     assert program.line() == "sum 1450\n"

@@ -11,8 +11,11 @@ import resource
 import signal
 import subprocess
 import tempfile
+import time
 import zlib
 from dataclasses import dataclass
+
+from harness import time_left
 
 SECONDS = 120            # of a live session, which is the larger the longer all takes
 MEMORY_KIB = 256 << 10          # of an ada without sanitizers
@@ -119,8 +122,16 @@ class Asker:
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             options = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err, **options}
             process = subprocess.Popen([str(word) for word in [self.ada.path, *argv]], start_new_session=True, **options)
+            begun = time.monotonic()
+
+            def over(*_):
+                left = time_left(process.pid, begun, seconds)
+                if left > 0:
+                    signal.setitimer(signal.ITIMER_REAL, left)
+                else:
+                    os.killpg(process.pid, signal.SIGKILL)
+            before = signal.signal(signal.SIGALRM, over)
             signal.alarm(seconds)
-            before = signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
             _, status, usage = os.wait4(process.pid, 0)
             signal.alarm(0)
             signal.signal(signal.SIGALRM, before)

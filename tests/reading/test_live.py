@@ -121,7 +121,7 @@ def test_killed_recorder(ask, live):
     await_events(recording.session, 20000)
     pid = int(next(recording.session.glob("pid_*")).name[4:])
     os.kill(recording.process.pid, signal.SIGKILL)
-    recording.process.wait(10)
+    recording.process.wait(60)
     os.kill(pid, signal.SIGKILL)
     for way in WAYS:
         answer = ask(way, recording.session, statuses=(0, 1) if way.startswith("verify") else (0,))

@@ -60,7 +60,7 @@ def test_no_latest_and_no_home(ask, way):
     gone.mkdir()
     for cwd in ask.directory, gone:
         script = f'cd "{cwd}" && rmdir "{gone}" 2>/dev/null; exec "$0" "$@"'
-        result = subprocess.run(["sh", "-c", script, ask.ada.path, *words], env={"PATH": "/usr/bin"}, capture_output=True, timeout=20,
+        result = subprocess.run(["sh", "-c", script, ask.ada.path, *words], env={"PATH": "/usr/bin"}, capture_output=True, timeout=60,
                                 check=False)
         assert (result.returncode, result.stdout) == (2 if way == "verify-json" else 125, b""), result.stderr
         assert result.stderr.count(b"\n") == 1, result.stderr
@@ -133,7 +133,7 @@ def test_full(ask, synth, way):
 def test_closed(ask, synth, way):
     """>&-: an answer that nobody got is no success, and no file of the session or of the export is written into instead."""
     words = [word.replace("@", str(synth("plain"))).replace("OUT", str(ask.directory / "out")) for word in WAYS[way][0]]
-    result = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', ask.ada.path, *words], stderr=subprocess.PIPE, timeout=20, check=False)
+    result = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', ask.ada.path, *words], stderr=subprocess.PIPE, timeout=60, check=False)
     if "OUT" in " ".join(WAYS[way][0]):
         assert result.returncode == 0, result.stderr
     else:
@@ -148,14 +148,14 @@ def test_reader_that_leaves(ask, synth, way):
     process.stdout.read(1)
     process.stdout.close()
     assert process.stderr.read() == b""
-    assert process.wait(20) == -signal.SIGPIPE
+    assert process.wait(60) == -signal.SIGPIPE
 
 
 def test_closed_stderr(ask, synth):
     """Nothing meant for stderr lands in a file that took its number."""
     for way in FEW:
         words = [word.replace("@", str(synth("plain"))) for word in WAYS[way][0]]
-        result = subprocess.run(["sh", "-c", 'exec "$0" "$@" 2>&-', ask.ada.path, *words], stdout=subprocess.PIPE, timeout=20, check=False)
+        result = subprocess.run(["sh", "-c", 'exec "$0" "$@" 2>&-', ask.ada.path, *words], stdout=subprocess.PIPE, timeout=60, check=False)
         assert result.returncode == 0 and result.stdout == ask(way, synth("plain")).stdout
 
 
