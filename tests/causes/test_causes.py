@@ -287,17 +287,17 @@ def test_what_the_holder_waited_for_is_told(ada, programs, tmp_path, waits, expe
 
 
 def holds_of_often(ada, session):
-    """For how long each of its holds was within serve's attempts, the longest one, and where that was spent: serve is awaited for longer only where
-    the machine keeps it waiting."""
-    holds = sql(ada, session, "SELECT a.end_ns AS first, min(b.start_ns) AS last FROM calls a JOIN calls b ON a.thread = b.thread AND b.start_ns >"
-                " a.end_ns WHERE a.function = 'pthread_mutex_lock' AND b.function = 'pthread_mutex_unlock' AND a.caller = 'rebuild' AND b.caller ="
+    """For how long each of its holds was within serve's attempts, the longest one, and where its longest sleep was: in await_turn only where the
+    machine made more of a short one."""
+    holds = sql(ada, session, "SELECT a.thread, a.end_ns AS first, min(b.start_ns) AS last FROM calls a JOIN calls b ON a.thread = b.thread AND"
+                " b.start_ns > a.end_ns WHERE a.function = 'pthread_mutex_lock' AND b.function = 'pthread_mutex_unlock' AND a.caller = 'rebuild' AND b.caller ="
                 " 'rebuild' GROUP BY a.end_ns ORDER BY 1")
     attempts, = sql(ada, session, "SELECT min(start_ns) AS first, max(end_ns) AS last FROM calls WHERE function = 'pthread_mutex_trylock'")
     within = [min(hold["last"], attempts["last"]) - max(hold["first"], attempts["first"]) for hold in holds]
     longest = holds[within.index(max(within))]      # of the attempts' time; the first hold may have begun before them
-    spent, = sql(ada, session, "SELECT function FROM calls WHERE caller = 'rebuild' AND function IN ('compact', 'await_turn') AND start_ns BETWEEN"
-                 f" {longest['first']} AND {longest['last']} ORDER BY end_ns - start_ns DESC LIMIT 1")
-    return within, longest, spent["function"]
+    spent, = sql(ada, session, f"SELECT caller FROM calls WHERE thread = {longest['thread']} AND function = 'usleep' AND caller IN ('compact',"
+                 f" 'await_turn') AND start_ns BETWEEN {longest['first']} AND {longest['last']} ORDER BY end_ns - start_ns DESC LIMIT 1")
+    return within, longest, spent["caller"]
 
 
 def ns_of(number, unit):
