@@ -22,9 +22,16 @@ def ten(tmp_path_factory):
     return program
 
 
+def after(number):
+    """Words of a command, which let the program end in the run of that number: what isn't done 5 s behind the recording is killed, and in that
+    time a full machine runs fewer than ten."""
+    return f'echo >>runs; [ "$(wc -l <runs)" -lt {number} ] || : >all; '
+
+
 def trace(ada, output, program, command, *rules):
     (output / "traces").mkdir()
-    result = ada.trace(output / "traces", [program], *rules or [RULE], f"--on-window={command}", cwd=output)
+    os.mkfifo(output / "all")
+    result = ada.trace(output / "traces", [program, "all"], *rules or [RULE], f"--on-window={command}", cwd=output)
     return result, Session(output / "traces")
 
 
@@ -34,7 +41,7 @@ def told(path):
 
 def test_each_window_is_told_once(ada, ten, tmp_path):
     """One at a time, with what narrate says of it; not in the program's own environment."""
-    command = "mkdir running || echo overlap >>wrong; cat >>told; env | grep -e LD_PRELOAD -e ADA_ >>wrong; echo said; rmdir running"
+    command = "mkdir running || echo overlap >>wrong; cat >>told; env | grep -e LD_PRELOAD -e ADA_ >>wrong; echo said; rmdir running; " + after(10)
     result, session = trace(ada, tmp_path, ten, command)
     assert (result.status, result.stdout) == (0, b"") and result.stderr == b"said\n" * 10
     rows = told(tmp_path / "told")
@@ -50,14 +57,14 @@ def test_each_window_is_told_once(ada, ten, tmp_path):
 
 def test_limit(ada, ten, tmp_path):
     """Marks beyond a rule's limit= make no window, and nobody is told."""
-    result, _ = trace(ada, tmp_path, ten, "cat >>told", RULE + ",limit=3/h")
+    result, _ = trace(ada, tmp_path, ten, "cat >>told; " + after(3), RULE + ",limit=3/h")
     assert result.status == 0 and len(told(tmp_path / "told")) == 3
 
 
-@pytest.mark.parametrize("command, says", [("exit 3", "`exit 3` ended with status 3"), ("kill -9 $$", "signal 9 killed `kill -9 $$`"),
+@pytest.mark.parametrize("command, says", [("exit 3", "exit 3` ended with status 3"), ("kill -9 $$", "signal 9 killed `"),
                                            ("/no/such/command 2>/dev/null", "ended with status 127")])
 def test_a_failure_is_told_once(ada, ten, tmp_path, command, says):
-    result, session = trace(ada, tmp_path, ten, command)
+    result, session = trace(ada, tmp_path, ten, after(10) + command)
     first, count = result.stderr.decode().splitlines()
     assert result.status == 0 and says in first and "window" in first and count.startswith("ada: --on-window: 9 windows failed")
     assert all(m["finalized"] for m in session.manifests().values())
@@ -65,7 +72,7 @@ def test_a_failure_is_told_once(ada, ten, tmp_path, command, says):
 
 def test_a_command_that_hangs_is_killed(ada, ten, tmp_path):
     """With all that it started, a few seconds behind the recording; what it was told stays."""
-    result, session = trace(ada, tmp_path, ten, "cat >>told; echo $$ >pid; sleep 1000; true")
+    result, session = trace(ada, tmp_path, ten, "cat >>told; echo $$ >pid; : >all; sleep 1000; true")
     pid = int((tmp_path / "pid").read_text())
     assert result.status == 0 and b"was killed" in result.stderr and len(told(tmp_path / "told")) == 1
     assert not pathlib.Path(f"/proc/{pid}").exists() or "State:\tZ" in pathlib.Path(f"/proc/{pid}/status").read_text()
