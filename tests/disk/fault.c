@@ -81,7 +81,7 @@ int io_uring_submit(struct io_uring *ring)
 	for (unsigned i = ring->sq.sqe_head; error && i != ring->sq.sqe_tail; i++) {
 		struct io_uring_sqe *entry = &ring->sq.sqes[i & *ring->sq.kring_mask];
 
-		if (entry->opcode != IORING_OP_WRITE)
+		if (entry->opcode != IORING_OP_WRITE && entry->opcode != IORING_OP_WRITEV)
 			continue;
 		entry->fd = error == ENOSPC ? full : unmapped;
 		entry->off = 0;

@@ -230,6 +230,22 @@ def test_the_program_ends_in_trouble(ada, steps, fault, pack):
 
 
 @pytest.mark.parametrize("pack", ["always", "never"])
+def test_a_segment_is_full_in_trouble_that_lasts(ada, steps, fault, pack):
+    """Its end waits for the disk, too, and what it couldn't write is lost. With 200 KiB it ends within a block."""
+    environment, file = fault("EIO", "no")
+    run = steps("--segment-size=200K", f"--pack={pack}", **environment)
+    run.step(1000)
+    run.until_written()
+    file.touch()
+    run.step(1000)
+    run.wait_for("goes on in memory")
+    run.step(10000)
+    session, manifest = run.end()
+    assert check_stopped(ada, session, manifest, "EIO") == 2 * run.calls
+    assert manifest["index_lane"]["lost"] > 0
+
+
+@pytest.mark.parametrize("pack", ["always", "never"])
 def test_a_full_disk_that_gets_room(ada, steps, small_disk, pack):
     """A real one."""
     disk = small_disk("4M")

@@ -253,6 +253,27 @@ static void a_full_disk_counts_what_is_there(void **state)
 	ada_lane_free(&lane);
 }
 
+/* The same where a segment is full, and the disk too: the next one can't begin. */
+static void a_full_segment_on_a_full_disk(void **state)
+{
+	struct ada_lane_options options = { .clock = clock_used, .sink = &refusing, .segment_events = 1000 };
+	struct ada_lane lane = { .thread_id = 5 };
+	struct ada_event event = { .event_kind = ADA_EVENT_CALL };
+	struct ada_error error = { "" };
+
+	append(&lane, &options, 0, 3000);
+	disk_full = true;
+	assert_int_equal(ada_lane_append(&lane, &options, directory, 3000, &event, 1, no_detail, &error), -ENOSPC);
+	assert_non_null(strstr(error.text, "No space left"));
+	assert_int_equal(lane.segments.count, 3);
+	assert_int_equal(lane.segments.items[2], 126);
+	assert_int_equal(lane.events, 2126);
+	assert_int_equal(lane.lost, 874);
+	assert_int_equal(ada_lane_close(&lane, &options, directory, &error), 0); /* no file is open */
+	assert_int_equal(lane.events, 2126);
+	ada_lane_free(&lane);
+}
+
 static struct ada_lane crowd[40];
 
 static bool rest_all(void *context)
@@ -414,6 +435,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_isnt_plain_is_converted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lanes_share_descriptors, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_full_disk_counts_what_is_there, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_full_segment_on_a_full_disk, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_segment_that_cant_begin_is_none, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_gap_behind_a_full_disks_cut_is_none, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_on_its_way_isnt_written, set_up, tear_down),

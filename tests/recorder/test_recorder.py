@@ -376,14 +376,16 @@ def test_taken_names_and_latest(parts, tmp_path):
     assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
 
 
-def test_a_full_disk_ends_the_recording_not_the_program(parts, tmp_path):
+@pytest.mark.parametrize("segment", ["0", "2200000"])
+def test_a_full_disk_ends_the_recording_not_the_program(segment, parts, tmp_path):
+    """Also where the first segment would end just behind what the disk holds."""
     driver, agent, program = parts
     small = tmp_path / "small"
     small.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2M", "none", small], capture_output=True).returncode:
         pytest.skip("needs the right to mount")
     try:
-        result = run([driver, agent, small / "out", "--", program, "flood"])
+        result = run([driver, agent, small / "out", f"segment={segment}", "--", program, "flood"])
         assert result.status == 0
         assert result.stderr.count(b"No space left") >= 1
         session = Session(small / "out")

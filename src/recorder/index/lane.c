@@ -285,22 +285,16 @@ bool ada_lane_is_written(const struct ada_lane *lane)
 
 int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
 {
-	int status, code;
+	int status = ada_lane_file_wake(lane, options, directory, error);
 
-	status = ada_lane_file_wake(lane, options, directory, error);
 	lane->closed = !ada_sink_trouble(options->patient, status);
 	if (status)
 		return lane->closed ? status : -EAGAIN;
-	status = ada_lane_file_close(lane, options, true);
-	if (!status)
-		return 0;
-	code = errno; /* why it failed, not what settling met */
-	lane->closed = code != EAGAIN;
-	if (code == EAGAIN)
+	status = ada_lane_file_close(lane, options, directory, true);
+	lane->closed = !status || errno != EAGAIN;
+	if (!lane->closed)
 		return -EAGAIN;
-	ada_lane_file_settle(lane, directory);
-	errno = code;
-	return ada_lane_told(status, lane, directory, error);
+	return status ? ada_lane_told(status, lane, directory, error) : 0;
 }
 
 int ada_lane_roll(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)

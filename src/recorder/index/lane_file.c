@@ -88,6 +88,88 @@ void ada_lane_take_note(struct ada_lane *lane, const struct ada_lane_options *op
 	lane->noteless = !lane->note;
 }
 
+/* --- after a failure ----------------------------------------------------------------------------------------------------- */
+
+/* How many events the file holds, and how many of them are LOST. */
+static uint64_t events_there(const char *path, uint64_t *gaps)
+{
+	struct atf_message message;
+	struct atf_index *index;
+	uint64_t at = 0, run, count;
+
+	*gaps = 0;
+	if (atf_index_open(&index, path, &message))
+		return 0;
+	count = atf_index_count(index);
+	for (; at < count; at += run) {
+		const struct ada_event *events = atf_index_run(index, at, &run);
+
+		for (uint64_t i = 0; i < run; i++)
+			*gaps += events[i].event_kind == ADA_EVENT_LOST;
+		atf_index_release(index, at, at + run);
+	}
+	atf_index_close(index);
+	return count;
+}
+
+#define FOOTER_EVENTS (sizeof(AtfIndexFooter) / sizeof(struct ada_event)) /* that take as much room */
+
+/* Where the last events begin that a file without a footer can give up for one: two events, or a packed block. 0: there are none. */
+static off_t last_begin(const char *path)
+{
+	const struct atf_packed_layout *layout;
+	struct atf_message message;
+	struct atf_index *index;
+	off_t begin = 0;
+
+	if (atf_index_open(&index, path, &message))
+		return 0;
+	if (!index->packed && index->layout.count >= FOOTER_EVENTS) {
+		begin = (off_t)(ATF_EVENTS_OFFSET + (index->layout.count - FOOTER_EVENTS) * sizeof(struct ada_event));
+	} else if (index->packed) {
+		layout = atf_packed_layout(index->packed);
+		if (layout->entries.count)
+			begin = (off_t)layout->entries.items[layout->entries.count - 1].offset;
+	}
+	atf_index_close(index);
+	return begin;
+}
+
+/* Gives the file its footer; where the disk has no room even for that, the footer takes the place of the last events. */
+static void finish_file(const char *path)
+{
+	struct atf_message message;
+	int status = atf_index_recover(path, &message);
+
+	for (int i = 0; i < CUTS_MOST && status == -ATF_ERROR_SYSTEM && (errno == ENOSPC || errno == EDQUOT); i++) {
+		off_t begin = last_begin(path);
+
+		if (!begin || truncate(path, begin))
+			break;
+		status = atf_index_recover(path, &message);
+	}
+}
+
+/* Counts what the last file really holds; the rest is lost. A LOST event behind the cut was no event of the program: `lost` already counts
+ * what it told of. */
+static void count_what_is_there(struct ada_lane *lane, const char *directory)
+{
+	uint64_t *counted, there, gaps, cut;
+	char path[PATH_MAX];
+
+	if (!lane->segments.count || last_path(lane, directory, path) || access(path, F_OK))
+		return;
+	counted = &lane->segments.items[lane->segments.count - 1];
+	finish_file(path);
+	there = events_there(path, &gaps);
+	lane->lost += *counted - there; /* either may be larger */
+	lane->events -= *counted - there;
+	*counted = there;
+	cut = lane->segment_gaps - gaps;
+	lane->gaps -= cut;
+	lane->lost -= cut;
+}
+
 /* --- segments ------------------------------------------------------------------------------------------------------------ */
 
 static int open_plain(struct ada_lane *lane, const struct ada_lane_options *options, const char *path)
@@ -181,10 +263,10 @@ static void tell_closed(const struct ada_lane *lane, const struct ada_lane_optio
 		ada_squeezer_closed(options->squeezer, &raw);
 }
 
-int ada_lane_file_close(struct ada_lane *lane, const struct ada_lane_options *options, bool last)
+int ada_lane_file_close(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, bool last)
 {
 	bool open = ada_lane_file_is_open(lane);
-	int status = 0;
+	int status = 0, code;
 
 	if (lane->writer) {
 		lane->time_max_ns = atf_index_writer_time_max_ns(lane->writer);
@@ -199,14 +281,18 @@ int ada_lane_file_close(struct ada_lane *lane, const struct ada_lane_options *op
 	lane->writer = NULL;
 	lane->unflushed = false;
 	lane->looked = 0;
-	if (open && !status)
+	code = errno; /* why it failed, not what counting met */
+	if (status)
+		count_what_is_there(lane, directory);
+	else if (open)
 		tell_closed(lane, options, last);
+	errno = code;
 	return status;
 }
 
 int ada_lane_file_roll(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
 {
-	int status = ada_lane_file_close(lane, options, false);
+	int status = ada_lane_file_close(lane, options, directory, false);
 
 	return status ? ada_lane_told(status, lane, directory, error) : open_segment(lane, options, directory, error);
 }
@@ -287,85 +373,4 @@ void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t 
 		return;
 	atf_index_name_detail(fd); /* where that fails the detail file is there, flag or no flag */
 	close(fd);
-}
-
-/* --- after a failure ----------------------------------------------------------------------------------------------------- */
-
-/* How many events the file holds, and how many of them are LOST. */
-static uint64_t events_there(const char *path, uint64_t *gaps)
-{
-	struct atf_message message;
-	struct atf_index *index;
-	uint64_t at = 0, run, count;
-
-	*gaps = 0;
-	if (atf_index_open(&index, path, &message))
-		return 0;
-	count = atf_index_count(index);
-	for (; at < count; at += run) {
-		const struct ada_event *events = atf_index_run(index, at, &run);
-
-		for (uint64_t i = 0; i < run; i++)
-			*gaps += events[i].event_kind == ADA_EVENT_LOST;
-		atf_index_release(index, at, at + run);
-	}
-	atf_index_close(index);
-	return count;
-}
-
-#define FOOTER_EVENTS (sizeof(AtfIndexFooter) / sizeof(struct ada_event)) /* that take as much room */
-
-/* Where the last events begin that a file without a footer can give up for one: two events, or a packed block. 0: there are none. */
-static off_t last_begin(const char *path)
-{
-	const struct atf_packed_layout *layout;
-	struct atf_message message;
-	struct atf_index *index;
-	off_t begin = 0;
-
-	if (atf_index_open(&index, path, &message))
-		return 0;
-	if (!index->packed && index->layout.count >= FOOTER_EVENTS) {
-		begin = (off_t)(ATF_EVENTS_OFFSET + (index->layout.count - FOOTER_EVENTS) * sizeof(struct ada_event));
-	} else if (index->packed) {
-		layout = atf_packed_layout(index->packed);
-		if (layout->entries.count)
-			begin = (off_t)layout->entries.items[layout->entries.count - 1].offset;
-	}
-	atf_index_close(index);
-	return begin;
-}
-
-/* Gives the file its footer; where the disk has no room even for that, the footer takes the place of the last events. */
-static void finish_file(const char *path)
-{
-	struct atf_message message;
-	int status = atf_index_recover(path, &message);
-
-	for (int i = 0; i < CUTS_MOST && status == -ATF_ERROR_SYSTEM && (errno == ENOSPC || errno == EDQUOT); i++) {
-		off_t begin = last_begin(path);
-
-		if (!begin || truncate(path, begin))
-			break;
-		status = atf_index_recover(path, &message);
-	}
-}
-
-/* A LOST event behind the cut was no event of the program: `lost` already counts what it told of. */
-void ada_lane_file_settle(struct ada_lane *lane, const char *directory)
-{
-	uint64_t *counted, there, gaps, cut;
-	char path[PATH_MAX];
-
-	if (!lane->segments.count || last_path(lane, directory, path) || access(path, F_OK))
-		return;
-	counted = &lane->segments.items[lane->segments.count - 1];
-	finish_file(path);
-	there = events_there(path, &gaps);
-	lane->lost += *counted - there; /* either may be larger */
-	lane->events -= *counted - there;
-	*counted = there;
-	cut = lane->segment_gaps - gaps;
-	lane->gaps -= cut;
-	lane->lost -= cut;
 }

@@ -14,9 +14,7 @@ int ada_lane_file_reserve(struct ada_lane *lane, const struct ada_lane_options *
 /* These events, which are there. The status is libatf's, as in what follows. */
 int ada_lane_file_commit(struct ada_lane *lane, const struct ada_lane_options *options, const struct ada_event *events, size_t count);
 int ada_lane_file_flush(struct ada_lane *lane);
-/* `last`: the thread has ended. */
-int ada_lane_file_close(struct ada_lane *lane, const struct ada_lane_options *options, bool last);
+/* Where it fails, and not with EAGAIN, the lane counts what the file really holds, and the rest as lost. `last`: the thread has ended. */
+int ada_lane_file_close(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, bool last);
 int ada_lane_file_roll(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error);
-/* After a failed write: counts what the last file really holds; the rest is lost. */
-void ada_lane_file_settle(struct ada_lane *lane, const char *directory);
 #endif
