@@ -3,6 +3,7 @@
 #include "../test.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -351,6 +352,85 @@ static void there_is_a_limit_to_it(void **state)
 	ada_bound_close(bound);
 }
 
+/* A segment that a window wants. */
+static void keep_segment(struct ada_bound *bound)
+{
+	const struct ada_bound_segment segment = { .start_ns = 1, .end_ns = 2, .bytes = 1 };
+	char directory[PATH_MAX], path[PATH_MAX + 16];
+	int fd;
+
+	snprintf(directory, sizeof directory, "%s/thread_0", root);
+	snprintf(path, sizeof path, "%s/index.atp", directory);
+	assert_int_equal(mkdir(directory, 0700), 0);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	ada_bound_closed(bound, &segment);
+	ada_bound_go(bound, directory, 7)->keeps[0] = true;
+	ada_bound_send(bound);
+	ada_bound_wait(bound);
+	while (ada_bound_done(bound))
+		;
+	assert_non_null(ada_bound_kept(bound, 0));
+}
+
+/* So much of the session is something else. */
+static void fill(uint64_t bytes)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/filler", root);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(posix_fallocate(fd, 0, (off_t)bytes), 0);
+	close(fd);
+}
+
+/* The session is too large by a part of what one window keeps of the lane: that window goes, and no other, whenever its files do. */
+static void one_window_is_enough(void **state)
+{
+	const uint64_t all = LIMIT / sizeof(AtfSchedEvent);
+	struct window window = { .from_ns = 1000, .to_ns = 1000, .around_ns = all };
+	struct ada_bound *bound;
+	struct ada_roll *roll;
+	uint64_t number, until_ns;
+
+	assert_int_equal(ada_bound_open(&bound, &(struct ada_bound_options){ .session = root, .disk_limit = LIMIT, .fold = ignore_fold }),
+			 0);
+	roll = run_with(bound, &window, &number, LIMIT / 2);
+	assert_true(ada_bound_state(bound).kept > 3 * SHARE / 2);
+	keep_segment(bound);
+	fill(LIMIT - LIMIT / 8 + SHARE - bytes_there());
+	for (until_ns = ada_clock_boottime_ns() + 30000000000ull; !ada_bound_kept_over(bound);) /* it is measured */
+		assert_true(ada_clock_boottime_ns() < until_ns);
+	window.to_ns = 0;
+	answer(roll, &window, true);
+	assert_null(ada_bound_kept_over(bound));
+	ada_roll_turn(roll);
+	assert_null(ada_bound_kept_over(bound));
+	ada_roll_end(roll);
+	ada_roll_free(roll);
+	ada_bound_close(bound);
+}
+
+/* What goes makes room at once. How large the session is was measured at any time meanwhile, with what came and went just then: no more than
+ * its share. */
+static void what_goes_is_counted(void **state)
+{
+	struct ada_bound *bound = limit(LIMIT, 0);
+	struct ada_roll *roll = files(bound);
+	uint64_t number = 0;
+
+	while (number * sizeof(AtfSchedEvent) < LIMIT)
+		append(roll, 1000, &number);
+	assert_in_range(bytes_there(), SHARE / 2, 5 * SHARE / 4);
+	assert_in_range(ada_bound_state(bound).bytes, 0, 3 * SHARE);
+	ada_roll_end(roll);
+	ada_roll_free(roll);
+	ada_bound_close(bound);
+}
+
 /* A main thread that doesn't come costs twice the share, and no more. */
 static void nobody_answers(void **state)
 {
@@ -494,6 +574,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_a_kill_leaves, begin, end),
 		cmocka_unit_test_setup_teardown(what_a_window_wants_stays, begin, end),
 		cmocka_unit_test_setup_teardown(there_is_a_limit_to_it, begin, end),
+		cmocka_unit_test_setup_teardown(one_window_is_enough, begin, end),
+		cmocka_unit_test_setup_teardown(what_goes_is_counted, begin, end),
 		cmocka_unit_test_setup_teardown(nobody_answers, begin, end),
 		cmocka_unit_test_setup_teardown(a_window_may_come_late, begin, end),
 		cmocka_unit_test_setup_teardown(what_a_kill_leaves_of_kept_files, begin, end),

@@ -50,11 +50,11 @@ struct ada_bound {
 	size_t sent, done;
 	bool unmeasured; /* jobs were done since the session was measured */
 	bool quit;
-	/* Atomic: as measured, less what has gone since; and what was written until then and until now */
+	/* Atomic: as measured, less what jobs let go since; and what was written until then and until now, less what lanes removed */
 	int64_t bytes;
 	uint64_t written_then, written;
 	uint64_t lasting; /* of the bytes, as measured: names, manifests, sums, and what each thread has always */
-	int64_t lanes_kept;
+	int64_t lanes_kept, lanes_leaving;
 	uint64_t gone_ns;
 	uint64_t aged_ns; /* main thread's: of all that went into totals, the last event */
 };
@@ -280,15 +280,20 @@ uint64_t ada_bound_segment_ns(const struct ada_bound *bound)
 static uint64_t bytes_now(const struct ada_bound *bound)
 {
 	uint64_t then = __atomic_load_n(&bound->written_then, __ATOMIC_RELAXED), now = __atomic_load_n(&bound->written, __ATOMIC_RELAXED);
-	int64_t bytes = __atomic_load_n(&bound->bytes, __ATOMIC_RELAXED) + (int64_t)(now > then ? now - then : 0);
+	int64_t bytes = __atomic_load_n(&bound->bytes, __ATOMIC_RELAXED) + (int64_t)(now - then); /* which may have fallen */
 
 	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-void ada_bound_wrote(struct ada_bound *bound, uint64_t bytes)
+void ada_bound_wrote(struct ada_bound *bound, int64_t bytes)
 {
 	if (bound)
-		__atomic_add_fetch(&bound->written, bytes, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&bound->written, (uint64_t)bytes, __ATOMIC_RELAXED);
+}
+
+static uint64_t leaving_now(const struct ada_bound *bound)
+{
+	return bound->leaving + (uint64_t)__atomic_load_n(&bound->lanes_leaving, __ATOMIC_RELAXED);
 }
 
 /* Also once so many bytes have gone. */
@@ -315,7 +320,7 @@ const struct ada_bound_segment *ada_bound_next(const struct ada_bound *bound, ui
 
 	if (!first || !has_place(bound) || now_ns < bound->retry_ns)
 		return NULL;
-	return is_too_much(bound, bound->leaving) || is_too_old(bound, first, now_ns) ? first : NULL;
+	return is_too_much(bound, leaving_now(bound)) || is_too_old(bound, first, now_ns) ? first : NULL;
 }
 
 /* The segment behind those that the job has. */
@@ -343,7 +348,7 @@ struct ada_bound_job *ada_bound_go(struct ada_bound *bound, const char *director
 
 	job->tid = tid;
 	for (; count < bound->segments.count && is_next(&segments[count], job) && count < ADA_BOUND_TOGETHER; count++) {
-		if (count && !is_too_much(bound, bound->leaving))
+		if (count && !is_too_much(bound, leaving_now(bound)))
 			break;
 		job->segments[count] = segments[count];
 		job->border++;
@@ -358,10 +363,12 @@ struct ada_bound_job *ada_bound_go(struct ada_bound *bound, const char *director
 	return job;
 }
 
-void ada_bound_keeps(struct ada_bound *bound, int64_t bytes)
+void ada_bound_lanes(struct ada_bound *bound, int64_t kept, int64_t leaving)
 {
-	if (bound)
-		__atomic_add_fetch(&bound->lanes_kept, bytes, __ATOMIC_RELAXED);
+	if (!bound)
+		return;
+	__atomic_add_fetch(&bound->lanes_kept, kept, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&bound->lanes_leaving, leaving, __ATOMIC_RELAXED);
 }
 
 static uint64_t kept_now(const struct ada_bound *bound)
@@ -372,7 +379,7 @@ static uint64_t kept_now(const struct ada_bound *bound)
 const struct ada_bound_segment *ada_bound_kept_over(const struct ada_bound *bound)
 {
 	uint64_t limit = bound->limit;
-	bool over = limit && (kept_now(bound) > limit / KEPT_PARTS || (!bound->segments.count && is_too_much(bound, bound->leaving)));
+	bool over = limit && (kept_now(bound) > limit / KEPT_PARTS || (!bound->segments.count && is_too_much(bound, leaving_now(bound))));
 
 	return over && bound->kept.count && has_place(bound) ? &bound->kept.items[0] : NULL;
 }
@@ -381,7 +388,7 @@ void ada_bound_detail_wrote(struct ada_bound *bound, const struct ada_bound_segm
 {
 	struct ada_bound_segment *kept = bound ? list_find(&bound->kept, segment) : NULL;
 
-	ada_bound_wrote(bound, segment->bytes);
+	ada_bound_wrote(bound, (int64_t)segment->bytes);
 	if (kept) {
 		kept->bytes += segment->bytes;
 		bound->kept_bytes += segment->bytes;
@@ -525,7 +532,7 @@ void ada_bound_wait(struct ada_bound *bound)
 
 bool ada_bound_is_short(const struct ada_bound *bound)
 {
-	return bound && is_too_much(bound, bound->leaving + bound->listed);
+	return bound && is_too_much(bound, leaving_now(bound) + bound->listed);
 }
 
 void ada_bound_looked(struct ada_bound *bound)

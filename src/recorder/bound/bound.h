@@ -94,8 +94,9 @@ const struct ada_bound_segment *ada_bound_next(const struct ada_bound *bound, ui
 struct ada_bound_job *ada_bound_go(struct ada_bound *bound, const char *directory, uint32_t tid);
 /* The oldest segment that is kept, where there is too much of these; NULL: there isn't. */
 const struct ada_bound_segment *ada_bound_kept_over(const struct ada_bound *bound);
-/* So many bytes more, or less, are in files of the scheduling lanes that windows keep: they count as segments that are kept do. Any thread. */
-void ada_bound_keeps(struct ada_bound *bound, int64_t bytes);
+/* So many bytes more, or less, are in files of the scheduling lanes that windows keep, which count as segments that are kept do; and in such
+ * that go soon. Any thread. */
+void ada_bound_lanes(struct ada_bound *bound, int64_t kept, int64_t leaving);
 /* The nth that is kept; NULL: no more. */
 const struct ada_bound_segment *ada_bound_kept(const struct ada_bound *bound, size_t number);
 /* So many bytes more are in the detail file of a segment, which may be one that is kept. */
@@ -118,8 +119,8 @@ void ada_bound_looked(struct ada_bound *bound); /* all that could be closed for 
 /* The program isn't to wait for a limit that can't be kept, as what can't go takes most of it, or files that are being written take the rest:
  * it is doubled, as often as need be. True: it was. */
 bool ada_bound_raise(struct ada_bound *bound);
-/* So many bytes are in a file now. Any thread. */
-void ada_bound_wrote(struct ada_bound *bound, uint64_t bytes);
+/* So many bytes more are in files now; or less, of what a lane's thread removes. Any thread. */
+void ada_bound_wrote(struct ada_bound *bound, int64_t bytes);
 /* With what is on its way to the files, so many bytes, the limit is reached: nothing more should be written until something has gone. Unless
  * nothing can. */
 bool ada_bound_is_full(const struct ada_bound *bound, uint64_t coming);

@@ -59,7 +59,7 @@ int ada_packed_lane_work(struct atf_packer *packer, const struct ada_packed_job 
 	if (!status)
 		status = atf_pack_writer_add(packed->writer, &block, job->run.events, job->count, job->what == ADA_PACKED_TAIL);
 	if (!status)
-		ada_bound_wrote(packed->options.bound, block.length);
+		ada_bound_wrote(packed->options.bound, (int64_t)block.length);
 	if (!status && job->what == ADA_PACKED_BLOCK) {
 		atf_pack_accept(&packed->calls);
 		packed->raw |= pressed;

@@ -149,6 +149,13 @@ static void begin_next(struct ada_roll *roll)
 	ada_bound_wrote(roll->options.bound, sizeof(AtfSchedHeader) + sizeof(AtfSchedFooter));
 }
 
+static void note_gone(struct ada_roll *roll, const struct part *gone)
+{
+	ada_bound_wrote(roll->options.bound, -(int64_t)gone->bytes);
+	atomic_fetch_add(&roll->aged, gone->events);
+	atomic_fetch_sub(&roll->events, gone->events);
+}
+
 /* Off the list: away, or under the name of those that are kept. */
 static bool part_leave(struct ada_roll *roll, const struct part *oldest, bool stays)
 {
@@ -190,10 +197,9 @@ static bool let_go(struct ada_roll *roll, bool waits)
 	roll->parts_bytes -= oldest.bytes;
 	if (stays) {
 		roll->kept_bytes += oldest.bytes;
-		ada_bound_keeps(roll->options.bound, (int64_t)oldest.bytes);
+		ada_bound_lanes(roll->options.bound, (int64_t)oldest.bytes, 0);
 	} else {
-		atomic_fetch_add(&roll->aged, oldest.events);
-		atomic_fetch_sub(&roll->events, oldest.events);
+		note_gone(roll, &oldest);
 	}
 	return true;
 }
@@ -209,10 +215,11 @@ static void take_off(struct ada_roll *roll, size_t number)
 	memmove(roll->kept.items + number, roll->kept.items + number + 1, (roll->kept.count - number) * sizeof gone);
 	pthread_mutex_unlock(&roll->lock);
 	roll->kept_bytes -= gone.bytes;
-	if (gone.wish != ADA_ROLL_GOES) /* else it counts no more since that was said */
-		ada_bound_keeps(roll->options.bound, -(int64_t)gone.bytes);
-	atomic_fetch_add(&roll->aged, gone.events);
-	atomic_fetch_sub(&roll->events, gone.events);
+	note_gone(roll, &gone);
+	if (gone.wish != ADA_ROLL_GOES)
+		ada_bound_lanes(roll->options.bound, -(int64_t)gone.bytes, 0);
+	else /* it isn't kept since that was said */
+		ada_bound_lanes(roll->options.bound, 0, -(int64_t)gone.bytes);
 }
 
 /* The first of those that are kept which goes; NULL: none does. */
@@ -268,8 +275,8 @@ void ada_roll_turn(struct ada_roll *roll)
 	drop_kept(roll);
 }
 
-/* At the limit itself, which segments keep away from: the lane gives way at the rate at which it grows. What went is counted only when the
- * session is measured the next time, so the last file that is finished stays. */
+/* At the limit itself, which segments keep away from: the lane gives way at the rate at which it grows. Others may grow faster, so the last
+ * file that is finished stays. */
 static void make_room(struct ada_roll *roll, uint64_t bytes)
 {
 	if (roll->parts.count > 1 && !ada_bound_has_room(roll->options.bound, bytes) && let_go(roll, roll->parts_bytes <= roll->share))
@@ -309,7 +316,7 @@ void ada_roll_append(struct ada_roll *roll, AtfSchedEvent *events, size_t count)
 	roll->open.events += count;
 	roll->open.bytes += count * sizeof *events;
 	atomic_fetch_add(&roll->events, count);
-	ada_bound_wrote(roll->options.bound, count * sizeof *events);
+	ada_bound_wrote(roll->options.bound, (int64_t)(count * sizeof *events));
 }
 
 /* --- the main thread's -------------------------------------------------------------------------------------------------------- */
@@ -332,8 +339,9 @@ static void answer_kept(struct ada_roll *roll, const struct ada_roll_wants *want
 		if (part->wish == ADA_ROLL_GOES)
 			continue;
 		part->wish = wants->wants(wants->context, part->from_ns, part->until_ns);
-		if (part->wish == ADA_ROLL_GOES)
-			ada_bound_keeps(roll->options.bound, -(int64_t)part->bytes);
+		if (part->wish != ADA_ROLL_GOES)
+			continue;
+		ada_bound_lanes(roll->options.bound, -(int64_t)part->bytes, (int64_t)part->bytes);
 	}
 }
 

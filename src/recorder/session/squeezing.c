@@ -34,7 +34,7 @@ void ada_squeezing_turn(struct ada_recorder *recorder)
 	/* For a while there are both. */
 	if (!ada_squeezer_next(recorder->squeezer, &segment) || ada_bound_is_full(recorder->bound, segment.bytes))
 		return;
-	ada_bound_wrote(recorder->bound, segment.bytes);
+	ada_bound_wrote(recorder->bound, (int64_t)segment.bytes);
 	ada_squeezer_send(recorder->squeezer, is_here(recorder, &segment, path) ? path : NULL);
 }
 
