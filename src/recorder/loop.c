@@ -44,8 +44,8 @@
 #define CALIBRATE_NS 100000000ull
 #define MANIFEST_NS 2000000000ull     /* how often a changed manifest is written anew */
 #define MANIFEST_THREAD_NS 2000000ull /* where only threads have come, so much less often for each that is in it: it takes some 10 us */
-#define MANIFEST_COST 20	      /* at once where a window closed, but at most a twentieth of the time goes into it */
 #define SESSION_NS 200000000ull	      /* how often session.json is: process trees change it all the time */
+#define SESSION_COST 20		      /* at most a twentieth of the time goes into it */
 #define DRAIN_NS 5000000ull	      /* so long the others may wait while one is prepared or finished */
 #define ROUNDS_NS 50000000ull	      /* so long they are gone round where some have more, until other things are seen to */
 #define WAITS_NS 1000000000ull	      /* behind the program's end, or an interrupt, until it is said who goes on */
@@ -107,16 +107,15 @@ void ada_loop_tell(int status, const struct ada_error *error)
 		ada_say("ada: %s\n", error->text);
 }
 
-/* First manifest at once, later ones when something changed and now and then. */
+/* First manifest at once, later ones when something changed and now and then; soon where a window closed. */
 static void keep_manifest(struct ada_loop *loop, struct ada_provider *provider, uint64_t now)
 {
-	uint64_t pause = ada_paper_cost_ns(&provider->manifest) * MANIFEST_COST;
 	bool changed = __atomic_load_n(&provider->changed, __ATOMIC_ACQUIRE) || ada_paper_failed(&provider->manifest);
 	/* Who asks while it is recorded finds there whom a join waits for; of a disk that is full nobody takes room for that. */
 	bool came = provider->drain.lanes.count > provider->thread_count && !provider->drain.failed && !provider->drain.stopped_ns &&
 		    !provider->drain.holding && now - provider->manifest_ns > MANIFEST_NS + provider->thread_count * MANIFEST_THREAD_NS;
 	bool due = !provider->begun || came || (changed && now - provider->manifest_ns > MANIFEST_NS) ||
-		   (provider->windows_changed && now - provider->manifest_ns > pause);
+		   (provider->windows_changed && now - provider->manifest_ns > ada_paper_pause_ns(&provider->manifest));
 
 	if (!due || ada_paper_pending(&provider->manifest))
 		return;
@@ -380,7 +379,7 @@ static bool pass(struct ada_loop *loop)
 	ada_aging_turn(recorder, now, quiet);
 	ada_squeezing_turn(recorder);
 	ada_disk_turn(recorder);
-	pause = loop->session_cost_ns * MANIFEST_COST;
+	pause = loop->session_cost_ns * SESSION_COST;
 	loop->sessions_changed |= ada_paper_failed(&recorder->session_paper) && now - loop->session_ns > MANIFEST_NS;
 	if (loop->sessions_changed && now - loop->session_ns > (pause > SESSION_NS ? pause : SESSION_NS) &&
 	    !ada_paper_pending(&recorder->session_paper)) {

@@ -9,7 +9,9 @@
 #include "recorder/host/say.h"
 
 #define THREADS 4
-#define TOLD_MOST 3 /* files of a session that can't be written: it may have hundreds */
+#define COST 20			    /* times what the last time took passes before a paper is written anew, */
+#define PAUSE_MOST_NS 1000000000ull /* or this, where that was waiting */
+#define TOLD_MOST 3		    /* files of a session that can't be written: it may have hundreds */
 
 struct ada_scribe {
 	pthread_mutex_t lock;
@@ -40,23 +42,32 @@ static void tell_failure(struct ada_scribe *scribe, const struct ada_paper *pape
 		ada_say("ada: nor can other files%s\n", is_full ? ": make room there, or record elsewhere (--output=DIR)" : "");
 }
 
+static uint64_t pause_behind(uint64_t took_ns, uint64_t worked_ns)
+{
+	uint64_t pause_ns = COST * took_ns < PAUSE_MOST_NS ? COST * took_ns : PAUSE_MOST_NS;
+
+	return COST * worked_ns > pause_ns ? COST * worked_ns : pause_ns;
+}
+
 /* Called under the lock, which is let go during the write. */
 static void write_paper(struct ada_scribe *scribe, struct ada_paper *paper)
 {
 	struct ada_error error = { "" };
 	json_object *object = paper->object;
-	uint64_t start_ns;
+	uint64_t start_ns, worked_ns;
 	int status;
 
 	paper->object = NULL;
 	paper->busy = true;
 	pthread_mutex_unlock(&scribe->lock);
 	start_ns = ada_clock_boottime_ns();
+	worked_ns = ada_clock_thread_ns();
 	status = ada_paper_replace(paper, object, &error);
 	if (status && !paper->failed) /* again and again while the disk is in trouble */
 		tell_failure(scribe, paper, status, &error);
 	__atomic_store_n(&paper->failed, status != 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&paper->cost_ns, ada_clock_boottime_ns() - start_ns, __ATOMIC_RELEASE);
+	__atomic_store_n(&paper->pause_ns, pause_behind(ada_clock_boottime_ns() - start_ns, ada_clock_thread_ns() - worked_ns),
+			 __ATOMIC_RELEASE);
 	__atomic_fetch_add(&paper->written, 1, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&scribe->lock);
 	paper->busy = false;

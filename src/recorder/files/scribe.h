@@ -17,7 +17,7 @@ struct ada_paper {
 	bool busy;
 	/* Any thread's to read by the functions below */
 	bool pending;
-	uint64_t written, cost_ns;
+	uint64_t written, pause_ns;
 	bool failed;
 };
 
@@ -45,9 +45,10 @@ static inline bool ada_paper_failed(const struct ada_paper *paper)
 	return __atomic_load_n(&paper->failed, __ATOMIC_ACQUIRE);
 }
 
-/* How long the last time took. */
-static inline uint64_t ada_paper_cost_ns(const struct ada_paper *paper)
+/* How long to leave it as it is, from the last time on, so that a twentieth of the time goes into it at most: of a processor's, always. Of
+ * waiting for a disk, or on a full machine for a processor, only as far as a second goes: somebody waits for what the file says. */
+static inline uint64_t ada_paper_pause_ns(const struct ada_paper *paper)
 {
-	return __atomic_load_n(&paper->cost_ns, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&paper->pause_ns, __ATOMIC_ACQUIRE);
 }
 #endif
