@@ -45,8 +45,11 @@ enum ada_policy_flag {			      /* a byte a function */
 		       ADA_POLICY_OBJECT_PAIR = 8, /* ADA_FUNCTION_OBJECT_PAIR */
 		       ADA_POLICY_FUTEX = 16,	   /* ADA_FUNCTION_FUTEX */
 		       ADA_POLICY_OBJECTS = 4 + 8 + 16,
-		       ADA_POLICY_CAPTURE = 32,			    /* what its arguments point at is captured: struct ada_capture */
-		       ADA_POLICY_NAMES_CALL = 1 + 4 + 8 + 16 + 32, /* any of these: the hook does not do a call alone */
+		       ADA_POLICY_CAPTURE = 32, /* what its arguments point at is captured: struct ada_capture */
+		       /* No rule: its hook lets calls pass, and records none (recorder/budget); calls in progress end as ever. Set and taken back
+			* in the table in force, whose generation doesn't change for it. */
+		       ADA_POLICY_MUTED = 64,
+		       ADA_POLICY_NAMES_CALL = 1 + 4 + 8 + 16 + 32 + 64, /* any of these: the hook does not do a call alone */
 };
 #define ADA_POLICY_OF_PLAN 16 /* a function's flags of the plan, divided by this, are its flags of the policy */
 

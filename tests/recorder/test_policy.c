@@ -312,6 +312,36 @@ static void a_forks_child_has_its_parents_numbers(void **state)
 	ada_plan_close(plan);
 }
 
+/* Beside what rules ask for, in whatever table is in force; a child begins with it; not where another module has the same numbers. */
+static void mutes_outlive_rules(void **state)
+{
+	struct ada_policy *policy = policy_open(POLICY_RULES("crash", "return=ada_test_alpha<0"));
+	struct ada_provider *provider = policy_provider(policy, NULL), *child;
+	struct ada_plan *plan = policy_plan(false);
+	uint32_t symbol = policy_function(plan, "ada_test_alpha"), base = ada_policy_module(policy, provider, 3, "/proc/self/exe", plan), id;
+	const uint64_t alpha = ADA_FUNCTION_ID(3, symbol), beta = ADA_FUNCTION_ID(3, policy_function(plan, "ada_test_beta"));
+
+#define FLAGS_OF(provider) policy_decide((provider)->segment.shm, base + symbol).flags
+	assert_true(ada_policy_mute(policy, provider, alpha, true));
+	assert_int_equal(FLAGS_OF(provider), ADA_POLICY_RETURN | ADA_POLICY_MUTED);
+	add(policy, "symbol=ada_test_alpha", &id);
+	assert_int_equal(FLAGS_OF(provider), ADA_POLICY_RETURN | ADA_POLICY_CALL | ADA_POLICY_MUTED);
+	child = policy_provider(policy, provider);
+	assert_int_equal(FLAGS_OF(child), ADA_POLICY_RETURN | ADA_POLICY_CALL | ADA_POLICY_MUTED);
+	assert_true(ada_policy_is_muted(policy, child, alpha) && !ada_policy_is_muted(policy, child, beta));
+	assert_true(ada_policy_mute(policy, provider, alpha, false));
+	drop(policy, id);
+	assert_int_equal(FLAGS_OF(provider), ADA_POLICY_RETURN);
+	assert_int_equal(FLAGS_OF(child), ADA_POLICY_RETURN | ADA_POLICY_MUTED);
+	assert_false(ada_policy_mute(policy, provider, ADA_FUNCTION_ID(4, symbol), true));
+	assert_int_equal(ada_policy_module(policy, child, 9, "/proc/self/exe", plan), base);
+	assert_int_equal(FLAGS_OF(child), ADA_POLICY_RETURN);
+	assert_false(ada_policy_mute(policy, child, alpha, true) || ada_policy_is_muted(policy, child, alpha));
+#undef FLAGS_OF
+	close_all(policy, child, provider);
+	ada_plan_close(plan);
+}
+
 static void hooks_of_named_functions(void **state)
 {
 	struct ada_policy *policy = policy_open(POLICY_RULES("symbol=ada_test_beta"));
@@ -346,6 +376,7 @@ int main(void)
 					    cmocka_unit_test(spans_take_two_slots),
 					    cmocka_unit_test(states_are_a_rules_own),
 					    cmocka_unit_test(a_forks_child_has_its_parents_numbers),
+					    cmocka_unit_test(mutes_outlive_rules),
 					    cmocka_unit_test(hooks_of_named_functions) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,7 +234,7 @@ ada_\name:
 	.endif
 	mov (%rsp),%r11
 	mov HOOK_NUMBER(%r11),%eax
-	POLICY ADA_POLICY_NAMES_CALL, r10, .Lfull_\name
+	POLICY ADA_POLICY_NAMES_CALL, r10, .Lnamed_\name
 	.ifeq \known
 	mov 8(%rsp),%rax
 	mov HOOK_CACHE(%r11),%r10
@@ -327,6 +327,16 @@ ada_\name:
 	and $((1<<ADA_SITE_HASH_BITS)-1),%ecx
 	jmp .Lprobe_here_\name
 	.endif
+.Lnamed_\name:
+	testb $ADA_POLICY_MUTED,(%r10,%rax)
+	jz .Lfull_\name
+	.if \known			# past the jump to the return stub, and ...
+	addq $ADA_NEAR_STUB_BODY-ADA_TRAMPOLINE_RETURN,(%rsp)
+	.else				# ... not to one: the body itself
+	lea ADA_TRAMPOLINE_NO_STUB-ADA_TRAMPOLINE_RETURN(%r11),%rax
+	mov %rax,NEXT(%rsp)
+	.endif
+	jmp .Lend_\name
 .Lfull_\name:
 	BACK \saved
 	.if \detail

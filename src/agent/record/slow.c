@@ -109,7 +109,7 @@ ADA_SLOW uint64_t ada_entry_slow(struct ada_hook *hook, uint64_t *slot, const st
 		call.near = hook;
 		call.hook = hook = ada_hook_of_near(hook);
 	}
-	if (may_record(&call)) {
+	if (!(ada_policy_flags()[hook->number] & ADA_POLICY_MUTED) && may_record(&call)) {
 		call.thread = ada_self;
 		if (call.thread->index && ada_chunk_hopeless(call.thread)) {
 			ada_event_lost(call.thread, events_of(&call));

@@ -76,8 +76,11 @@ static bool follow_policy(struct ada_budget *budget)
 		budget->functions.items[i].verdict = budget->functions.items[i].fixed ? ADA_VERDICT_RETURN : ADA_VERDICT_STAY;
 		any |= budget->functions.items[i].fixed;
 	}
-	if (any)
-		ada_budget_change(budget, STOP_NS, 0);
+	if (any) {
+		ada_budget_hush(budget, 0);
+		if (!budget->given_up)
+			ada_budget_change(budget, STOP_NS, 0);
+	}
 	for (size_t i = 0; i < budget->lines.count; i++)
 		if (budget->functions.items[i].out && budget->functions.items[i].fixed && budget->lines.items[i].found)
 			return false; /* a thread was in its way: again in the next turn */
@@ -118,7 +121,7 @@ static void publish(struct ada_budget *budget)
 
 static bool may_stop(const struct ada_budget *budget, uint64_t now_ns)
 {
-	return budget->provider->stops.total_ns <= STOPS_FREE_NS + (now_ns - budget->start_ns) / STOPS_SHARE;
+	return !budget->given_up && budget->provider->stops.total_ns <= STOPS_FREE_NS + (now_ns - budget->start_ns) / STOPS_SHARE;
 }
 
 static bool any_verdict(const struct ada_budget *budget, enum ada_verdict verdict)
@@ -127,6 +130,13 @@ static bool any_verdict(const struct ada_budget *budget, enum ada_verdict verdic
 		if (budget->functions.items[i].verdict == verdict)
 			return true;
 	return false;
+}
+
+static void carry_out(struct ada_budget *budget, uint64_t now_ns, double calls_per_event)
+{
+	ada_budget_hush(budget, calls_per_event);
+	if (may_stop(budget, now_ns) && ada_budget_wants_stop(budget))
+		ada_budget_change(budget, STOP_NS, calls_per_event);
 }
 
 static void want_expected(struct ada_budget *budget)
@@ -140,7 +150,7 @@ static void want_expected(struct ada_budget *budget)
 static void follow_children(struct ada_budget *budget, uint64_t now_ns)
 {
 	budget->next_ns = now_ns + LOOK_NS;
-	if (!may_stop(budget, now_ns) || !ada_budget_note_windows(budget, now_ns))
+	if (!ada_budget_note_windows(budget, now_ns))
 		return;
 	ada_budget_follow_modules(budget);
 	ada_learned_follow_children(budget, now_ns);
@@ -149,7 +159,7 @@ static void follow_children(struct ada_budget *budget, uint64_t now_ns)
 							     ADA_VERDICT_RETURN :
 							     ADA_VERDICT_STAY;
 	want_expected(budget);
-	ada_budget_change(budget, STOP_NS, 0);
+	carry_out(budget, now_ns, 0);
 	for (size_t i = 0; i < budget->lines.count; i++)
 		budget->heirs_changed |= budget->lines.items[i].expected && !budget->functions.items[i].fixed;
 	publish(budget);
@@ -188,8 +198,7 @@ static void look(struct ada_budget *budget, uint64_t now_ns)
 			ada_learned_take(budget);
 		want_expected(budget);
 		budget->next_ns = now_ns + (now_ns < budget->start_ns + YOUNG_NS ? SOON_NS : LOOK_NS);
-		if (may_stop(budget, now_ns))
-			ada_budget_change(budget, STOP_NS, calls_per_event);
+		carry_out(budget, now_ns, calls_per_event);
 	}
 	publish(budget);
 	begin_look(budget, now_ns);
@@ -203,7 +212,7 @@ static void settle(struct ada_budget *budget, uint64_t now_ns)
 		return;
 	budget->settling = false;
 	begin_look(budget, now_ns);
-	budget->next_ns = now_ns + (budget->provider->stops.count ? SOON_NS : FIRST_NS);
+	budget->next_ns = now_ns + (budget->provider->stops.left ? SOON_NS : FIRST_NS);
 }
 
 /* --- --debug-flip ------------------------------------------------------------------------------------------------------------ */
@@ -250,7 +259,10 @@ static void flip_some(struct ada_budget *budget, uint64_t now_ns)
 		else if (!function->fixed)
 			function->verdict = ADA_VERDICT_LEAVE;
 	}
-	ada_budget_change(budget, FLIP_STOP_NS, 0);
+	if (next_random(budget) % 2)
+		ada_budget_hush(budget, 0);
+	else
+		ada_budget_change(budget, FLIP_STOP_NS, 0);
 	budget->next_ns = now_ns + FLIP_NS;
 	budget->settling = false;
 	publish(budget);
@@ -291,7 +303,7 @@ void ada_budget_turn(struct ada_provider *provider, uint64_t now_ns)
 	if (!budget && ada_budget_open(&provider->budget, provider, false))
 		return;
 	budget = provider->budget;
-	if (budget->given_up || !follow_policy(budget) || now_ns < budget->next_ns)
+	if (!follow_policy(budget) || now_ns < budget->next_ns)
 		return;
 	if (provider->recorder->options->flip)
 		flip_some(budget, now_ns);

@@ -10,6 +10,7 @@
 #define FLIPS_MAX 1000u	    /* functions a stop, ... */
 #define WORDS_MAX 40000u    /* ... and words */
 #define WAIT_NS 30000000ull /* for a CPU, where a process has but one thread */
+#define HUSHED_REST 0.5	    /* of what is worth a stop: functions that cost less together stay hushed */
 #define FAILED_NS 50000000ull
 #define FAILURES_MAX 5u /* doublings of that */
 
@@ -36,9 +37,11 @@ static size_t list_choices(const struct ada_budget *budget, enum ada_verdict ver
 
 	for (size_t i = 0; i < budget->functions.count; i++)
 		if (wanted(budget, i) == verdict)
-			choices[count++] = (struct ada_choice){ &budget->functions.items[i], budget->lines.items[i].unfinished == verdict ?
-												     INFINITY :
-												     budget->functions.items[i].share };
+			choices[count++] = (struct ada_choice){ &budget->functions.items[i],
+								budget->lines.items[i].unfinished == verdict &&
+										!ada_budget_is_hushed(budget, i) ?
+									INFINITY :
+									budget->functions.items[i].share };
 	ada_choices_sort(choices, count);
 	return count;
 }
@@ -47,17 +50,21 @@ static void choose_flips(struct ada_budget *budget, struct batch *batch, enum ad
 {
 	struct ada_choice *choices = calloc(budget->functions.count + 1, sizeof *choices);
 	size_t count = choices ? list_choices(budget, verdict, choices) : 0;
+	double excess = ada_budget_hushed_excess(budget, HUSHED_REST);
 
 	for (size_t k = 0; k < count && batch->count < FLIPS_MAX; k++) {
 		size_t i = (size_t)(choices[k].function - budget->functions.items);
 		const struct ada_budget_line *line = &budget->lines.items[i];
 		size_t first = line->unfinished == verdict ? line->reached : 0, words;
 
+		if (ada_budget_is_hushed(budget, i) && excess < 0)
+			continue;
 		if (verdict == ADA_VERDICT_LEAVE ? !ada_budget_find(budget, i) : !line->found)
 			continue;
 		words = line->words.items.count - first;
 		if (batch->words && batch->words + words > WORDS_MAX)
 			continue;
+		excess -= ada_budget_hushed_cost(budget, i);
 		batch->words += words;
 		batch->positions[batch->count] = i;
 		batch->flips[batch->count++] = (struct ada_flip){ .out = verdict == ADA_VERDICT_LEAVE, .first = first };
@@ -70,21 +77,6 @@ static void choose_flips(struct ada_budget *budget, struct batch *batch, enum ad
 static void add(uint64_t *word, uint64_t more)
 {
 	__atomic_store_n(word, *word + more, __ATOMIC_RELAXED);
-}
-
-/* Its hook is out, or the first of its words are: calls are missing from now on. */
-static void note_left(struct ada_budget *budget, const struct ada_flips *flips, size_t position, double calls_per_event)
-{
-	struct ada_budget_function *function = &budget->functions.items[position];
-	struct ada_budget_line *line = &budget->lines.items[position];
-
-	if (function->out)
-		return;
-	line->loads = budget->provider->segment.modules[ADA_FUNCTION_MODULE(line->function_id)].loads;
-	line->expected = false;
-	ada_decide_left(function, flips->to_ns);
-	add(&budget->provider->stops.left, 1);
-	ada_budget_mute(budget, position, flips->from_ns, (double)function->events * calls_per_event);
 }
 
 /* Someone else has changed the bytes: a debugger, the program itself, the loader. */
@@ -104,17 +96,18 @@ static void note_one(struct ada_budget *budget, const struct ada_flips *flips, c
 	struct ada_budget_line *line = &budget->lines.items[position];
 	bool begun = flip->status == -EAGAIN && flip->done > flip->first;
 
+	line->whole = line->whole && !begun && flip->status;
 	if (begun) {
 		line->unfinished = flip->out ? ADA_VERDICT_LEAVE : ADA_VERDICT_RETURN;
 		line->reached = flip->done;
 	}
 	if (!flip->status)
 		line->unfinished = ADA_VERDICT_STAY;
-	if ((begun || !flip->status) && flip->out) {
-		note_left(budget, flips, position, calls_per_event);
+	if ((begun || !flip->status) && flip->out) { /* or the first of its words: calls are missing from now on */
+		if (!budget->functions.items[position].out)
+			ada_budget_left(budget, position, flips->from_ns, flips->to_ns, calls_per_event);
 	} else if (!flip->status) {
-		ada_budget_unmute(budget, position, flips->to_ns);
-		add(&budget->provider->stops.returned, 1);
+		ada_budget_returned(budget, position, flips->to_ns);
 	} else if (flip->status != -EAGAIN && flip->status != -EBUSY) {
 		note_strange(budget, flip, position);
 	}
@@ -143,7 +136,7 @@ static void note_failure(struct ada_budget *budget, int status, const struct ada
 		return;
 	budget->given_up = true;
 	if (!ada_provider_gone(budget->provider))
-		ada_say("ada: process %d: none of its hooks can be taken out: %s\n", budget->provider->pid, error->text);
+		ada_say("ada: process %d: its hooks can't be taken out, and let calls pass instead: %s\n", budget->provider->pid, error->text);
 }
 
 void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double calls_per_event)

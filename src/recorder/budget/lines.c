@@ -44,8 +44,35 @@ void ada_budget_unmute(struct ada_budget *budget, size_t position, uint64_t ns)
 
 	budget->functions.items[position].out = false;
 	line->unfinished = ADA_VERDICT_STAY;
+	if (line->hushed) { /* until its hook records again */
+		ada_budget_unhush(budget, position);
+		ns = ada_clock_boottime_ns();
+	}
 	if (mute && !mute->to_ns)
 		mute->to_ns = ns;
+}
+
+static void add(uint64_t *word, uint64_t more)
+{
+	__atomic_store_n(word, *word + more, __ATOMIC_RELAXED);
+}
+
+void ada_budget_left(struct ada_budget *budget, size_t position, uint64_t from_ns, uint64_t to_ns, double calls_per_event)
+{
+	struct ada_budget_function *function = &budget->functions.items[position];
+	struct ada_budget_line *line = &budget->lines.items[position];
+
+	line->loads = budget->provider->segment.modules[ADA_FUNCTION_MODULE(line->function_id)].loads;
+	line->expected = false;
+	ada_decide_left(function, to_ns);
+	add(&budget->provider->stops.left, 1);
+	ada_budget_mute(budget, position, from_ns, (double)function->events * calls_per_event);
+}
+
+void ada_budget_returned(struct ada_budget *budget, size_t position, uint64_t ns)
+{
+	ada_budget_unmute(budget, position, ns);
+	add(&budget->provider->stops.returned, 1);
 }
 
 static uint32_t loads_of(const struct ada_provider *provider, uint64_t function_id)
@@ -86,6 +113,10 @@ void ada_budget_follow_modules(struct ada_budget *budget)
 		} else if (loads_of(budget->provider, line->function_id) != line->loads) {
 			line->found = false;
 			ada_budget_unmute(budget, i, now);
+		} else if (line->hushed && !ada_policy_is_muted(budget->provider->recorder->policy, budget->provider, line->function_id)) {
+			line->hushed = false; /* another module has its numbers, too */
+			if (line->whole)
+				ada_budget_unmute(budget, i, now);
 		}
 	}
 }
@@ -166,7 +197,11 @@ static void copy_words(struct ada_budget *budget, size_t position, const struct 
 	line->words.filters = from->words.filters;
 	line->found = true;
 	line->unfinished = from->unfinished; /* from the first word on: the fork may lie before the last stop */
-	if (budget->text.memory >= 0 && ada_words_are(&line->words, &budget->text, false))
+	if (budget->text.memory < 0 || !ada_words_are(&line->words, &budget->text, false))
+		return;
+	line->whole = true;
+	line->unfinished = ADA_VERDICT_LEAVE;
+	if (!line->hushed)
 		ada_budget_unmute(budget, position, budget->provider->start_ns);
 }
 
@@ -187,13 +222,15 @@ static void inherit(struct ada_budget *budget)
 
 	for (size_t i = 0; parent && i < parent->mutes.count; i++) {
 		const struct ada_mute *mute = &parent->mutes.items[i];
-		size_t position = was_out(mute, provider->start_ns) ? ada_budget_line_of(budget, mute->function_id) : SIZE_MAX;
+		bool hushed = ada_policy_is_muted(provider->recorder->policy, provider, mute->function_id);
+		size_t position = hushed || was_out(mute, provider->start_ns) ? ada_budget_line_of(budget, mute->function_id) : SIZE_MAX;
 
 		if (position == SIZE_MAX || budget->functions.items[position].out)
 			continue;
 		budget->functions.items[position].out = true;
 		budget->functions.items[position].filters = mute->filtered;
 		budget->lines.items[position].loads = loads_of(provider, mute->function_id);
+		budget->lines.items[position].hushed = hushed;
 		ada_budget_mute(budget, position, provider->start_ns, calls_before(parent->budget, mute));
 		copy_words(budget, position, parent->budget, mute->function_id);
 	}

@@ -18,6 +18,8 @@ struct ada_budget_line {
 	/* Where a stop had no time for all of its words: what it is to become, and from which word on; else STAY. Until it is done it is muted. */
 	enum ada_verdict unfinished;
 	size_t reached;
+	bool hushed;	 /* its hook lets calls pass, whether its words are in or out: `unfinished` until these are out */
+	bool whole;	 /* where it is hushed: all words are in */
 	bool looked_for; /* whether rules or --keep name it is known, as of the policy's version */
 	enum ada_fixed fixed;
 	uint32_t loads; /* how often its module had been loaded when its hook was taken out */
@@ -61,9 +63,21 @@ bool ada_budget_find(struct ada_budget *budget, size_t position); /* its words. 
 /* A hook is out, or in again, since then. */
 void ada_budget_mute(struct ada_budget *budget, size_t position, uint64_t ns, double calls_a_second);
 void ada_budget_unmute(struct ada_budget *budget, size_t position, uint64_t ns);
+/* The same, and what there is to note beside it where it is this process that it happens to, and now. */
+void ada_budget_left(struct ada_budget *budget, size_t position, uint64_t from_ns, uint64_t to_ns, double calls_per_event);
+void ada_budget_returned(struct ada_budget *budget, size_t position, uint64_t ns);
 /* Those that have settled since: what they name stays (paths.c). False: that isn't known yet, and nothing is to be taken out. */
 bool ada_budget_note_windows(struct ada_budget *budget, uint64_t now_ns);
 /* Runs the verdicts: out of which functions, back into which, as far as one stop of `limit_ns` goes.
  * `calls_per_event` turns events of the last look into calls a second. */
 void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double calls_per_event);
+/* hush.c: runs those that need no stop. What leaves is muted from now on, and its words are to go out when there is time. */
+void ada_budget_hush(struct ada_budget *budget, double calls_per_event);
+void ada_budget_unhush(struct ada_budget *budget, size_t position);
+bool ada_budget_is_hushed(const struct ada_budget *budget, size_t position);	 /* and nothing else: none of its words is out */
+double ada_budget_hushed_cost(const struct ada_budget *budget, size_t position); /* what its calls cost that pass, as a share; else 0 */
+/* By how much these costs together exceed that part of what is worth a stop. */
+double ada_budget_hushed_excess(const struct ada_budget *budget, double part);
+/* Is there anything to be done in a stop that is worth one? */
+bool ada_budget_wants_stop(const struct ada_budget *budget);
 #endif

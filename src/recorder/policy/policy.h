@@ -32,6 +32,11 @@ uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provi
 bool ada_policy_names(struct ada_policy *policy, const struct ada_plan *plan, const char *path);
 /* Does a rule in force name this function of it? -EAGAIN: the policy is being changed. */
 int ada_policy_names_function(struct ada_policy *policy, const struct ada_plan *plan, uint32_t function);
+/* That function's hook lets calls pass from now on, or records them again: without a stop, for it is the hook itself that looks (abi/policy.h).
+ * What a process has muted its forks' children begin with. False: the function has no number of its own, or there is no memory or segment. When a module comes
+ * whose numbers another one has, none of these is muted any more. Main thread. */
+bool ada_policy_mute(struct ada_policy *policy, struct ada_provider *provider, uint64_t function_id, bool muted);
+bool ada_policy_is_muted(struct ada_policy *policy, struct ada_provider *provider, uint64_t function_id);
 /* Keeps late patches out, without waiting. False: one is under way. */
 bool ada_policy_late_hold(struct ada_policy *policy);
 void ada_policy_late_release(struct ada_policy *policy);

@@ -22,6 +22,7 @@ static void tables_free(struct ada_policy_tables *tables)
 	ada_array_free(&tables->modules);
 	ada_table_free(&tables->classes);
 	ada_table_free(&tables->redacted);
+	ada_array_free(&tables->muted);
 	free(tables);
 }
 
@@ -85,7 +86,7 @@ static int inherit(struct ada_policy *policy, struct ada_policy_tables *tables, 
 		}
 		ada_policy_redact_module(policy, tables, &module);
 	}
-	return 0;
+	return ada_policy_mutes_inherit(tables, parent);
 }
 
 /* A fork's child that took its segment itself has begun with its parent's rules, and may have counted by now. The state says whose it is; a
@@ -166,6 +167,8 @@ static int module_enter(struct ada_policy *policy, struct ada_policy_tables *tab
 		tables->functions += count;
 	if (status)
 		module->base = 0;
+	else if (!anew)
+		ada_policy_mutes_drop(tables, module);
 	ada_policy_redact_module(policy, tables, module);
 	known = ada_policy_module_of(tables, module->id);
 	if (known) {

@@ -80,7 +80,7 @@ struct ada_policy_module {
 };
 
 /* A provider's share: numbers of its functions, and what its two tables hold. The policy only writes the segment's memory, never reads
- * it. */
+ * it, but for the byte in which it changes a bit (policy_mute.c). */
 struct ada_policy_tables {
 	struct ada_provider *provider;
 	ADA_ARRAY(struct ada_policy_module) modules;
@@ -93,6 +93,7 @@ struct ada_policy_tables {
 	uint32_t class_count;			       /* class 0 included */
 	struct ada_table redacted;		       /* under `lock`: function id -> arguments as in ada_policy_redacted */
 	bool redact_all;			       /* under `lock`: there was no memory for one of them */
+	ADA_ARRAY(uint8_t) muted;		       /* under provider->lock, by number: 1, it is (policy_mute.c); may be shorter */
 	bool stale;				       /* the table in force can't be extended */
 	bool left;				       /* its segment is going or gone: under `lock` */
 	bool failed;				       /* told that /dev/shm has no room */
@@ -183,6 +184,14 @@ void ada_policy_warn_refused(struct ada_policy_image *image, const struct ada_pl
 void ada_policy_warn_rule(struct ada_policy_rule *rule, const struct ada_policy_tables *tables, struct ada_error *first);
 /* Tells it on stderr, and in `first` (may be NULL) if that is still empty. */
 void ada_policy_tell(struct ada_error *first, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* policy_mute.c: a new process has muted what its parent has by now. 0 or -ENOMEM. */
+int ada_policy_mutes_inherit(struct ada_policy_tables *tables, const struct ada_policy_tables *parent);
+/* Under provider->lock: what is muted, to the flags of numbers up to `functions`. */
+void ada_policy_mutes_add(const struct ada_policy_tables *tables, uint8_t *flags, uint32_t functions);
+
+/* Under provider->lock: a module has come whose numbers another one has, or had. Nothing of it is muted. */
+void ada_policy_mutes_drop(struct ada_policy_tables *tables, const struct ada_policy_module *module);
 
 /* policy_table.c, under `change` and provider->lock, `mapped` */
 /* Fills the table not in force and swaps it in. 0 or -errno: the old one stays. */

@@ -325,6 +325,7 @@ int ada_policy_compile(struct ada_policy *policy, struct ada_policy_tables *tabl
 		return status;
 	for (size_t i = 0; i < tables->modules.count; i++)
 		masks_add(policy, &tables->modules.items[i]);
+	ada_policy_mutes_add(tables, policy->objects.items, tables->functions);
 	status = classes_add(policy, 1, tables->functions, &classes, &class_count) ?:
 			 room_functions(tables, number, tables->functions)	   ?:
 			 room_classes(tables, number, class_count)		   ?:

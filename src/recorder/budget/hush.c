@@ -1,0 +1,94 @@
+/* Mutes that need no stop: the hook itself lets calls pass as soon as the policy says so (abi/policy.h). All that is to leave is hushed at once,
+ * however little time stops may take; a call costs a part of what it did until its function's words are out, too. */
+#include "base/clock.h"
+#include "recorder/budget/lines.h"
+#include "recorder/policy/policy.h"
+#include "recorder/state/provider.h"
+
+#define CALL_PART 0.15	 /* what a call that passes costs, of one that is recorded */
+#define WORTH_A_STOP 0.1 /* of the budget, that these calls cost together */
+
+bool ada_budget_is_hushed(const struct ada_budget *budget, size_t position)
+{
+	const struct ada_budget_line *line = &budget->lines.items[position];
+
+	return line->hushed && line->whole && budget->functions.items[position].out;
+}
+
+static bool mute(const struct ada_budget *budget, size_t position, bool muted)
+{
+	struct ada_provider *provider = budget->provider;
+
+	return ada_policy_mute(provider->recorder->policy, provider, budget->lines.items[position].function_id, muted);
+}
+
+void ada_budget_unhush(struct ada_budget *budget, size_t position)
+{
+	budget->lines.items[position].hushed = !mute(budget, position, false);
+}
+
+/* Since before the first call that may be missing. */
+static bool hush(struct ada_budget *budget, size_t position, double calls_per_event)
+{
+	struct ada_budget_line *line = &budget->lines.items[position];
+	uint64_t from_ns = ada_clock_boottime_ns();
+
+	if (!ada_budget_find(budget, position) || line->words.filters || !mute(budget, position, true))
+		return false;
+	line->hushed = line->whole = true;
+	line->unfinished = ADA_VERDICT_LEAVE;
+	line->reached = 0;
+	ada_budget_left(budget, position, from_ns, ada_clock_boottime_ns(), calls_per_event);
+	return true;
+}
+
+void ada_budget_hush(struct ada_budget *budget, double calls_per_event)
+{
+	bool forgotten = false, any = false;
+
+	for (size_t i = 0; i < budget->functions.count; i++) {
+		struct ada_budget_function *function = &budget->functions.items[i];
+
+		if (function->verdict == ADA_VERDICT_LEAVE && !function->out) {
+			if (!forgotten)
+				ada_text_forget(&budget->text);
+			forgotten = true;
+			any |= hush(budget, i, calls_per_event);
+		} else if (function->verdict == ADA_VERDICT_RETURN && ada_budget_is_hushed(budget, i)) {
+			ada_budget_returned(budget, i, ada_clock_boottime_ns());
+			any = true;
+		}
+	}
+	if (any) {
+		budget->settling = true;
+		budget->provider->windows_changed = true;
+	}
+}
+
+double ada_budget_hushed_cost(const struct ada_budget *budget, size_t position)
+{
+	return ada_budget_is_hushed(budget, position) ? budget->functions.items[position].share * CALL_PART : 0;
+}
+
+double ada_budget_hushed_excess(const struct ada_budget *budget, double part)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < budget->functions.count; i++)
+		sum += ada_budget_hushed_cost(budget, i);
+	return sum - budget->decider.budget * WORTH_A_STOP * part;
+}
+
+bool ada_budget_wants_stop(const struct ada_budget *budget)
+{
+	for (size_t i = 0; i < budget->functions.count; i++) {
+		const struct ada_budget_function *function = &budget->functions.items[i];
+		const struct ada_budget_line *line = &budget->lines.items[i];
+
+		if (ada_budget_is_hushed(budget, i))
+			continue;
+		if (line->unfinished || function->verdict == (function->out ? ADA_VERDICT_RETURN : ADA_VERDICT_LEAVE))
+			return true;
+	}
+	return ada_budget_hushed_excess(budget, 1) > 0;
+}
