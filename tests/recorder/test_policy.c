@@ -318,7 +318,8 @@ static void mutes_outlive_rules(void **state)
 	struct ada_policy *policy = policy_open(POLICY_RULES("crash", "return=ada_test_alpha<0"));
 	struct ada_provider *provider = policy_provider(policy, NULL), *child;
 	struct ada_plan *plan = policy_plan(false);
-	uint32_t symbol = policy_function(plan, "ada_test_alpha"), base = ada_policy_module(policy, provider, 3, "/proc/self/exe", plan), id;
+	uint32_t symbol = policy_function(plan, "ada_test_alpha"), base = ada_policy_module(policy, provider, 3, "/proc/self/exe", plan),
+		 id;
 	const uint64_t alpha = ADA_FUNCTION_ID(3, symbol), beta = ADA_FUNCTION_ID(3, policy_function(plan, "ada_test_beta"));
 
 #define FLAGS_OF(provider) policy_decide((provider)->segment.shm, base + symbol).flags

@@ -136,7 +136,8 @@ static void note_failure(struct ada_budget *budget, int status, const struct ada
 		return;
 	budget->given_up = true;
 	if (!ada_provider_gone(budget->provider))
-		ada_say("ada: process %d: its hooks can't be taken out, and let calls pass instead: %s\n", budget->provider->pid, error->text);
+		ada_say("ada: process %d: its hooks can't be taken out, and let calls pass instead: %s\n", budget->provider->pid,
+			error->text);
 }
 
 void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double calls_per_event)

@@ -24,7 +24,7 @@ static uint32_t number_of(struct ada_policy_tables *tables, uint64_t function_id
 	return module && module->base ? module->base + ADA_FUNCTION_SYMBOL(function_id) : 0;
 }
 
-static int mark(struct ada_policy_tables *tables, uint32_t number, bool muted)
+static int muted_note(struct ada_policy_tables *tables, uint32_t number, bool muted)
 {
 	size_t count = tables->muted.count;
 
@@ -51,7 +51,7 @@ static bool has_own_numbers(const struct ada_policy_tables *tables, uint32_t mod
 	return true;
 }
 
-static void put(const struct ada_policy_tables *tables, uint32_t number, bool muted)
+static void flag_put(const struct ada_policy_tables *tables, uint32_t number, bool muted)
 {
 	struct ada_policy_table *table = ada_segment_policy_table(&tables->provider->segment, tables->current);
 	uint8_t *flags = (uint8_t *)table + ADA_POLICY_FLAGS + number;
@@ -67,10 +67,10 @@ bool ada_policy_mute(struct ada_policy *policy, struct ada_provider *provider, u
 	struct ada_policy_tables *tables = tables_held(policy, provider);
 	uint32_t number = tables && provider->mapped ? number_of(tables, function_id) : 0;
 	bool done = number && number <= tables->functions &&
-		    (!muted || has_own_numbers(tables, ADA_FUNCTION_MODULE(function_id), number)) && !mark(tables, number, muted);
+		    (!muted || has_own_numbers(tables, ADA_FUNCTION_MODULE(function_id), number)) && !muted_note(tables, number, muted);
 
 	if (done)
-		put(tables, number, muted);
+		flag_put(tables, number, muted);
 	if (tables)
 		pthread_mutex_unlock(&provider->lock);
 	return done;
@@ -115,6 +115,6 @@ void ada_policy_mutes_drop(struct ada_policy_tables *tables, const struct ada_po
 	for (uint32_t number = module->base; number - module->base < count && number < tables->muted.count; number++)
 		if (tables->muted.items[number]) {
 			tables->muted.items[number] = 0;
-			put(tables, number, false);
+			flag_put(tables, number, false);
 		}
 }
