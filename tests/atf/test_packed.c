@@ -1,5 +1,6 @@
 /* Packed files: read like plain ones, written so that a crash leaves whole blocks, and damage is noticed wherever it is. */
 #include "atf/index/index.h"
+#include "atf/session/thread.h"
 #include "fixture.h"
 
 #include <pthread.h>
@@ -116,6 +117,40 @@ static void test_read_alike(void **state)
 	atf_index_close(packed);
 }
 
+/* The blocks of some events lie where their heads say, and no byte of others is among them. */
+static void test_where_blocks_lie(void **state)
+{
+	struct fixture *fixture = *state;
+	struct atf_packed *packed;
+	struct atf_message message;
+	struct bytes file;
+	struct random random = { 2 };
+
+	fixture_write(fixture->path, 0, EVENTS);
+	pack_file(fixture->path, packed_path);
+	file = bytes_read(packed_path);
+	assert_int_equal(atf_packed_open(&packed, file.bytes, file.length, &message), 0);
+	for (unsigned int i = 0; i < 200; i++) {
+		uint64_t from = random_below(&random, EVENTS), to = from + 1 + random_below(&random, EVENTS - from);
+		uint64_t next = from / ATF_PACK_EVENTS * ATF_PACK_EVENTS;
+		const uint8_t *begin, *end;
+		AtfPackBlock head;
+
+		atf_packed_place(packed, from, to, &begin, &end);
+		for (; begin < end; begin += atf_pack_block_length(begin, (size_t)(end - begin))) {
+			assert_true(atf_pack_block_length(begin, (size_t)(end - begin)));
+			memcpy(&head, begin, sizeof head);
+			assert_int_equal(head.first_seq, next);
+			next += head.event_count;
+		}
+		assert_ptr_equal(begin, end);
+		to = (to + ATF_PACK_EVENTS - 1) / ATF_PACK_EVENTS * ATF_PACK_EVENTS;
+		assert_int_equal(next, to < EVENTS ? to : EVENTS);
+	}
+	atf_packed_close(packed);
+	free(file.bytes);
+}
+
 /* A thread of a plain segment, a packed one, and one that is there twice: as while it is packed. */
 static void test_thread_of_both(void **state)
 {
@@ -141,6 +176,7 @@ static void test_thread_of_both(void **state)
 		const struct ada_event *events = atf_thread_run(thread, at, &run);
 
 		assert_true(run && run <= 50000);
+		atf_thread_ahead(thread, at, 150000);
 		for (uint64_t i = 0; i < run; i++)
 			assert_int_equal(events[i].timestamp_ns, fixture_event(at + i).timestamp_ns);
 		atf_thread_release(thread, at, at + run);
@@ -378,7 +414,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PACKED_TEST(test_back_byte_for_byte), PACKED_TEST(test_read_alike),    PACKED_TEST(test_thread_of_both),
 		PACKED_TEST(test_many_readers),	      PACKED_TEST(test_tails),	       PACKED_TEST(test_every_bit_counts),
-		PACKED_TEST(test_cut_anywhere),	      PACKED_TEST(test_damaged_block),
+		PACKED_TEST(test_cut_anywhere),	      PACKED_TEST(test_damaged_block), PACKED_TEST(test_where_blocks_lie),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

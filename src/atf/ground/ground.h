@@ -41,6 +41,7 @@ int atf_map(struct atf_mapping *mapping, int fd, struct atf_message *message); /
 bool atf_read_ends(int fd, uint64_t size, uint8_t head[64], uint8_t tail[64]); /* of a file of at least 64 bytes */
 void atf_unmap(const struct atf_mapping *mapping);
 void atf_unneed(const struct atf_mapping *mapping, const void *from, const void *to); /* as atf_thread_release */
+void atf_need(const struct atf_mapping *mapping, const void *from, const void *to);   /* as atf_thread_ahead */
 bool atf_has_grown(int fd, uint64_t size);
 /* Opens for reading; the message of open_fd gets the path in front. `file` is passed on. */
 typedef int atf_open_fd(void *file, int fd, struct atf_message *message);

@@ -244,6 +244,16 @@ void atf_index_release(const struct atf_index *index, uint64_t from, uint64_t to
 		atf_unneed(&index->mapping, index->events + from, index->events + to);
 }
 
+void atf_index_ahead(const struct atf_index *index, uint64_t from, uint64_t to)
+{
+	const uint8_t *begin, *end;
+
+	if (!index->packed || from >= to)
+		return;
+	atf_packed_place(index->packed, from, to, &begin, &end);
+	atf_need(&index->mapping, begin, end);
+}
+
 bool atf_index_walk(const struct atf_index *index, struct atf_packed_walk *walk, uint64_t index_seq, uint64_t most)
 {
 	return index->packed && atf_packed_walk_open(walk, index->packed, index_seq, most);

@@ -279,6 +279,18 @@ uint64_t atf_packed_block(const struct atf_packed *packed, uint64_t index_seq)
 	return packed->layout.entries.items[atf_packed_number(packed, index_seq)].first_seq;
 }
 
+void atf_packed_place(const struct atf_packed *packed, uint64_t from, uint64_t to, const uint8_t **begin, const uint8_t **end)
+{
+	const struct atf_packed_entry *entries = packed->layout.entries.items;
+	uint32_t next = atf_packed_number(packed, to - 1) + 1;
+	uint64_t first = entries[atf_packed_number(packed, from)].offset;
+	uint64_t behind = next < packed->layout.entries.count ? entries[next].offset : packed->layout.end;
+
+	/* One that is missing lies at 0; what was a tail may lie anywhere. */
+	*begin = packed->bytes + first;
+	*end = first && first < behind ? packed->bytes + behind : *begin;
+}
+
 uint64_t atf_packed_calls_from(const struct atf_packed *packed, uint64_t index_seq)
 {
 	const struct atf_packed_entry *entries = packed->layout.entries.items;

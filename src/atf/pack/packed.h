@@ -61,6 +61,8 @@ bool atf_packed_walk_open(struct atf_packed_walk *walk, struct atf_packed *packe
 void atf_packed_walk_close(struct atf_packed_walk *walk);
 
 uint64_t atf_packed_block(const struct atf_packed *packed, uint64_t index_seq); /* the index_seq with which the event's block begins */
+/* The bytes of the blocks that hold the events [from, to), all of which there are. *end is *begin where these blocks don't lie side by side. */
+void atf_packed_place(const struct atf_packed *packed, uint64_t from, uint64_t to, const uint8_t **begin, const uint8_t **end);
 /* The index_seq from which on all events before this one are known, by their blocks' heads, to be CALL, RETURN or EXCEPTION; itself: none is. */
 uint64_t atf_packed_calls_from(const struct atf_packed *packed, uint64_t index_seq);
 

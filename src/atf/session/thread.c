@@ -77,6 +77,18 @@ uint64_t atf_thread_block(const struct atf_thread *thread, uint64_t position)
 	return segment->start + atf_index_block(segment->index, position - segment->start);
 }
 
+void atf_thread_ahead(const struct atf_thread *thread, uint64_t from, uint64_t to)
+{
+	while (from < to) {
+		const struct atf_segment *segment = &thread->segments[segment_of(thread, from)];
+		uint64_t end = segment->start + atf_index_count(segment->index);
+
+		end = end < to ? end : to;
+		atf_index_ahead(segment->index, from - segment->start, end - segment->start);
+		from = end;
+	}
+}
+
 uint64_t atf_thread_calls_from(const struct atf_thread *thread, uint64_t position)
 {
 	while (position) {

@@ -41,6 +41,8 @@ struct job {
 	size_t track_count;
 	struct part *parts;
 	size_t part_count;
+	unsigned int workers; /* that are wanted */
+	uint64_t piece_events;
 	atomic_size_t next;
 };
 
@@ -60,6 +62,45 @@ static void worker_fail(struct worker *worker, int result)
 	atomic_store(&worker->job->work.stop, true);
 }
 
+/* Where a piece ends that would end at `position`: at a packed block's end, lest both pieces decode it, unless the piece is much longer or
+ * shorter then. */
+static uint64_t piece_end(const struct track *track, uint64_t position, uint64_t piece_events)
+{
+	uint64_t block = atf_thread_block(track->thread->events, position);
+
+	return position - block < piece_events / 8 ? block : position;
+}
+
+/* Of what is longer than a piece, as much as one. */
+static void look_ahead(const struct job *job, const struct track *track, uint64_t from, uint64_t to)
+{
+	atf_thread_ahead(track->thread->events, from, to - from < job->piece_events ? to : from + job->piece_events);
+}
+
+/* While a worker is at a part, the disk reads the one that a worker takes when all the others have taken one, too. The first parts nobody
+ * has asked for. */
+static void look_beyond(const struct job *job, size_t number)
+{
+	const struct part *part = &job->parts[number], *next = part + job->workers;
+
+	if (number < job->workers)
+		look_ahead(job, part->track, part->piece.from, part->piece.to);
+	if (job->part_count - number > job->workers)
+		look_ahead(job, next->track, next->piece.from, next->piece.to);
+}
+
+/* In steps of a piece, the next of which the disk reads meanwhile. */
+static void read_whole(struct ada_tally *tally, const struct job *job, const struct track *track)
+{
+	uint64_t from, end;
+
+	for (from = track->from; from < track->to && !tally->result; from = end) {
+		end = track->to - from > job->piece_events ? piece_end(track, from + job->piece_events, job->piece_events) : track->to;
+		look_ahead(job, track, end, track->to);
+		ada_tally_read(tally, from, end);
+	}
+}
+
 /* Counts a thread of one piece straight into the worker's counter. */
 static void count_whole(struct worker *worker, struct track *track)
 {
@@ -72,7 +113,7 @@ static void count_whole(struct worker *worker, struct track *track)
 	tally.shows_progress = worker->is_first;
 	if (track->from == track->live && ada_totals_take(&tally, track->aged))
 		tally.result = -ENOMEM;
-	ada_tally_read(&tally, track->from, track->to);
+	read_whole(&tally, worker->job, track);
 	ada_tally_finish(&tally);
 	track->lost = tally.lost;
 	if (tally.result)
@@ -173,6 +214,7 @@ static void *work(void *context)
 	while (!atomic_load(&job->work.stop) && (number = atomic_fetch_add(&job->next, 1)) < job->part_count) {
 		struct part *part = &job->parts[number];
 
+		look_beyond(job, number);
 		if (part->track->count == 1) {
 			count_whole(worker, part->track);
 			continue;
@@ -214,15 +256,6 @@ static void add_track(struct job *job, const struct ada_selection *selection, co
 	if (track->to > track->from)
 		track->count = (track->to - track->from - 1) / piece_events + 1;
 	job->part_count += track->count;
-}
-
-/* Where a piece ends that would end at `position`: at a packed block's end, lest both pieces decode it, unless the piece is much longer or
- * shorter then. */
-static uint64_t piece_end(const struct track *track, uint64_t position, uint64_t piece_events)
-{
-	uint64_t block = atf_thread_block(track->thread->events, position);
-
-	return position - block < piece_events / 8 ? block : position;
 }
 
 static void add_parts(struct job *job, struct track *track, struct part *parts, uint64_t piece_events)
@@ -337,6 +370,8 @@ static int compute(struct ada_stats *stats, const struct ada_selection *selectio
 		selection->progress->total += job.tracks[i].to - job.tracks[i].from;
 	if (workers > job.part_count)
 		workers = job.part_count ? job.part_count : 1;
+	job.workers = workers;
+	job.piece_events = piece_events;
 	if (!result)
 		result = job_run(&job, &sum, workers);
 	if (!result)
