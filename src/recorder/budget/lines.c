@@ -22,7 +22,7 @@ size_t ada_budget_line_of(struct ada_budget *budget, uint64_t function_id)
 	return budget->lines.count++;
 }
 
-void ada_budget_mute(struct ada_budget *budget, size_t position, uint64_t ns, double calls_a_second)
+static void mute_begin(struct ada_budget *budget, size_t position, uint64_t ns, double calls_a_second)
 {
 	struct ada_provider *provider = budget->provider;
 	struct ada_budget_line *line = &budget->lines.items[position];
@@ -66,7 +66,7 @@ void ada_budget_left(struct ada_budget *budget, size_t position, uint64_t from_n
 	line->expected = false;
 	ada_decide_left(function, to_ns);
 	add(&budget->provider->stops.left, 1);
-	ada_budget_mute(budget, position, from_ns, (double)function->events * calls_per_event);
+	mute_begin(budget, position, from_ns, (double)function->events * calls_per_event);
 }
 
 void ada_budget_returned(struct ada_budget *budget, size_t position, uint64_t ns)
@@ -231,7 +231,7 @@ static void inherit(struct ada_budget *budget)
 		budget->functions.items[position].filters = mute->filtered;
 		budget->lines.items[position].loads = loads_of(provider, mute->function_id);
 		budget->lines.items[position].hushed = hushed;
-		ada_budget_mute(budget, position, provider->start_ns, calls_before(parent->budget, mute));
+		mute_begin(budget, position, provider->start_ns, calls_before(parent->budget, mute));
 		copy_words(budget, position, parent->budget, mute->function_id);
 	}
 }

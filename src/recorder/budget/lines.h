@@ -61,7 +61,6 @@ void ada_budget_follow_modules(struct ada_budget *budget);
 bool ada_budget_look_up(struct ada_budget *budget, size_t position);
 bool ada_budget_find(struct ada_budget *budget, size_t position); /* its words. False: its hook stays (`fixed`) */
 /* A hook is out, or in again, since then. */
-void ada_budget_mute(struct ada_budget *budget, size_t position, uint64_t ns, double calls_a_second);
 void ada_budget_unmute(struct ada_budget *budget, size_t position, uint64_t ns);
 /* The same, and what there is to note beside it where it is this process that it happens to, and now. */
 void ada_budget_left(struct ada_budget *budget, size_t position, uint64_t from_ns, uint64_t to_ns, double calls_per_event);
