@@ -5,6 +5,7 @@
  */
 #include "recorder/loop.h"
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -44,6 +45,7 @@
 #define CALIBRATE_NS 100000000ull
 #define MANIFEST_NS 2000000000ull     /* how often a changed manifest is written anew */
 #define MANIFEST_THREAD_NS 2000000ull /* where only threads have come, so much less often for each that is in it: it takes some 10 us */
+#define MANY_THREADS 128	      /* in a manifest: it takes half a megabyte to put together */
 #define SESSION_NS 200000000ull	      /* how often session.json is: process trees change it all the time */
 #define SESSION_COST 20		      /* at most a twentieth of the time goes into it */
 #define DRAIN_NS 5000000ull	      /* so long the others may wait while one is prepared or finished */
@@ -274,15 +276,31 @@ static bool drain_all(struct ada_loop *loop)
 	return many;
 }
 
+/* A manifest is put together of small pieces, 5 KiB a thread; what lies around them keeps these pieces in the heap, where nothing else
+ * needs them until it is written again. */
+static void trim(struct ada_provider *provider)
+{
+	uint64_t written = ada_paper_written(&provider->manifest);
+
+	if (provider->drain.lanes.count < MANY_THREADS || provider->trimmed == written || ada_paper_pending(&provider->manifest))
+		return;
+	provider->trimmed = written;
+	malloc_trim(0);
+}
+
 /* What was made ahead for a program that does little comes back. Not before it has begun. */
 static void let_rest(struct ada_provider *provider, uint64_t now)
 {
+	bool rests = false;
+
 	if (__atomic_load_n(&provider->conversations, __ATOMIC_ACQUIRE) || !ada_segment_rest_due(&provider->segment, now) ||
 	    pthread_mutex_trylock(&provider->lock))
 		return;
 	if (provider->mapped && !__atomic_load_n(&provider->growing, __ATOMIC_ACQUIRE))
-		ada_segment_rest(&provider->segment, now);
+		rests = ada_segment_rest(&provider->segment, now);
 	pthread_mutex_unlock(&provider->lock);
+	if (rests)
+		trim(provider);
 }
 
 /* What a provider needs beside its drain. */

@@ -8,6 +8,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import time
 
 import pytest
 from harness import NO_OWN_MEMORY, SMALL_DEV_SHM, Session, check_recording, enter, run, skip_unless_possible
@@ -120,6 +121,28 @@ def test_oneshot_ends_when_the_buffer_is_full(live, ada):
     lane, _, state = index_of(recording)
     assert lane["lost"] == 0 and lane["event_count"] >= 2047 * CHUNK
     assert state["reason"] == "the oneshot buffer is full"
+
+
+def wait_until(holds, seconds=60):
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it doesn't come so far"
+        time.sleep(0.05)
+
+
+def heap_kib(pid):
+    lines = pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines()
+    heap = next(number for number, line in enumerate(lines) if line.endswith("[heap]"))
+    return next(int(line.split()[1]) for line in lines[heap:] if line.startswith("Rss:"))
+
+
+def test_what_a_manifest_took_comes_back(live):
+    """Of a thousand threads it takes 5 MiB beside the 3 that the recorder keeps; the program rests once they have ended."""
+    program = live(1000, 10, *OPTIONS)
+    program.tell("go\n")
+    manifest, = program.session.glob("pid_*/manifest.json")
+    wait_until(lambda: len(json.loads(manifest.read_text())["threads"]) > 1000)
+    wait_until(lambda: heap_kib(program.process.pid) < 6 << 10)
 
 
 def test_circular_keeps_a_whole_buffer(live, ada):

@@ -92,9 +92,10 @@ void ada_segment_destroy(struct ada_segment *segment); /* for the recorder: othe
 /* Allocates ahead of what the agent has taken, a step at a time. */
 enum ada_growth { ADA_GROWTH_CALM, ADA_GROWTH_MORE, ADA_GROWTH_URGENT }; /* of the next step: not now, soon, at once */
 enum ada_growth ada_segment_grow(struct ada_segment *segment);
-/* Once in a while: takes back what was made ahead of use, where little is used. Not while it grows, nor while others look at its chunks. */
+/* Once in a while: takes back what was made ahead of use, where little is used. Not while it grows, nor while others look at its chunks.
+ * True: little is used, whatever came back. */
 bool ada_segment_rest_due(const struct ada_segment *segment, uint64_t now_ns);
-void ada_segment_rest(struct ada_segment *segment, uint64_t now_ns);
+bool ada_segment_rest(struct ada_segment *segment, uint64_t now_ns);
 /* Says how many more bytes the recorder may give to the pools, and how many the agent may make for itself: each is charged to
  * another control group. Before the first call the recorder has no limit. */
 void ada_segment_allow(struct ada_segment *segment, uint64_t room_bytes, uint64_t agent_bytes);

@@ -133,7 +133,7 @@ bool ada_segment_rest_due(const struct ada_segment *segment, uint64_t now_ns)
 	return now_ns - segment->rest_looked_ns >= LOOK_NS;
 }
 
-void ada_segment_rest(struct ada_segment *segment, uint64_t now_ns)
+bool ada_segment_rest(struct ada_segment *segment, uint64_t now_ns)
 {
 	const struct pool index = { .map = segment->free_map,
 				    .memory = segment->pool,
@@ -153,13 +153,15 @@ void ada_segment_rest(struct ada_segment *segment, uint64_t now_ns)
 
 	segment->rest_looked_ns = now_ns;
 	segment->rest_pulse = now;
+	if (now - then >= FEW_CHUNKS)
+		return false;
 	/* Where memory has run out, it is not given away. An agent that can't make any must find enough. */
-	if (now - then >= FEW_CHUNKS || segment->exhausted || segment->detail_exhausted ||
-	    madvise(segment->shm, ADA_PAGE_BYTES, MADV_POPULATE_WRITE))
-		return;
+	if (segment->exhausted || segment->detail_exhausted || madvise(segment->shm, ADA_PAGE_BYTES, MADV_POPULATE_WRITE))
+		return true;
 	if (!segment->index_rests)
 		segment->index_rests = put_to_rest(segment, &index);
 	if (!segment->detail_rests && ada_segment_recycles_detail(segment))
 		segment->detail_rests = put_to_rest(segment, &detail);
 	segment->rest_pulse = pulse(segment);
+	return true;
 }

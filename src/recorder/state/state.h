@@ -130,6 +130,7 @@ struct ada_provider {
 	struct ada_noted *noted;
 	uint64_t noted_ns;	 /* of the last mark that the noter was asked for: main thread's */
 	uint64_t manifest_ns;	 /* when it was last put together */
+	uint64_t trimmed;	 /* how often it had been written when the heap was last trimmed behind that */
 	uint64_t aged_ns;	 /* up to here segments have gone, and detail with them; 0: none have */
 	uint32_t policy_version; /* that the main thread has looked at */
 	uint32_t names_next;	 /* thread whose name is looked at next: main thread's (names.h) */
