@@ -85,3 +85,10 @@ def test_a_program_of_ones_own_reads_a_recording_with_libatf(installed, tmp_path
     assert result.status == 0, result.stderr.decode()
     events = sum(row["events"] for row in ada.rows("info", tmp_path / "latest") if "events" in row)
     assert len(result.stdout.splitlines()) == events > 0
+
+
+def test_a_recorder_is_loaded_without_what_only_few_commands_call(installed):
+    """libcurl, libmicrohttpd and the thirty libraries that those want were six of a recorder's megabytes, and six ms of its start."""
+    loaded = run(["ldd", installed / "bin" / "ada"]).stdout.decode()
+    assert "libsqlite3.so" in loaded
+    assert [name for name in ("libcurl", "libmicrohttpd", "libgnutls", "libcrypto") if name in loaded] == []

@@ -70,6 +70,14 @@ def test_they_install_in_a_bare_debian_and_ada_records_there(bare):
     assert '"complete": true' in result.stdout.decode()
 
 
+def test_the_libraries_are_there_that_only_few_commands_load(bare):
+    export = "ada export --format=clickhouse --url=http://127.0.0.1:1"
+    view = "ada view --no-browser >url & while kill -0 $! && [ ! -s url ]; do sleep 0.1; done; kill $!; cat url"
+    result = bare("sh", "-c", f"cd /tmp && ada trace --quiet true && {export}; {view}")
+    assert b"is clickhouse-server running there?" in result.stderr, result.stderr
+    assert result.stdout.startswith(b"http://127.0.0.1:"), result.stderr
+
+
 def test_gdb_finds_what_it_needs_of_the_agent(packages, tmp_path):
     """As gdb would have it in a system where the package is installed: stripped, with the names that gdb looks for."""
     succeed(["dpkg", "-x", next(packages.glob("ada_*.deb")), tmp_path])

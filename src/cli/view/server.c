@@ -16,10 +16,26 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/library.h"
 #include "cli/view/view.h"
 
 #define TOKEN_BYTES 16
 #define THREADS 4 /* that answer: a report must not hold up the timeline */
+
+#define FUNCTIONS(X)                                                                                                                       \
+	X(MHD_, start_daemon)                                                                                                              \
+	X(MHD_, get_daemon_info)                                                                                                           \
+	X(MHD_, stop_daemon)                                                                                                               \
+	X(MHD_, lookup_connection_value)                                                                                                   \
+	X(MHD_, create_response_from_buffer)                                                                                               \
+	X(MHD_, create_response_from_fd64)                                                                                                 \
+	X(MHD_, add_response_header)                                                                                                       \
+	X(MHD_, queue_response)                                                                                                            \
+	X(MHD_, destroy_response)
+static struct {
+	FUNCTIONS(ADA_LIBRARY_POINTER)
+} mhd; /* libmicrohttpd, loaded when a server begins */
+static const char *const names[] = { FUNCTIONS(ADA_LIBRARY_NAME) };
 
 struct ada_view_server {
 	struct ada_view *view;
@@ -44,7 +60,7 @@ const char *ada_question_text(const struct ada_question *question, const char *n
 				return argument[1];
 		return NULL;
 	}
-	return MHD_lookup_connection_value(question->connection, MHD_GET_ARGUMENT_KIND, name);
+	return mhd.lookup_connection_value(question->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
 int ada_question_number(struct ada_question *question, const char *name, uint64_t otherwise, uint64_t *number)
@@ -104,22 +120,22 @@ static enum MHD_Result respond(struct MHD_Connection *connection, unsigned int c
 
 	if (!response)
 		return MHD_NO;
-	MHD_add_response_header(response, "Content-Type", type);
-	MHD_add_response_header(response, "Cache-Control", "no-store");
-	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	MHD_add_response_header(response, "Content-Security-Policy",
+	mhd.add_response_header(response, "Content-Type", type);
+	mhd.add_response_header(response, "Cache-Control", "no-store");
+	mhd.add_response_header(response, "Referrer-Policy", "no-referrer");
+	mhd.add_response_header(response, "X-Content-Type-Options", "nosniff");
+	mhd.add_response_header(response, "Content-Security-Policy",
 				"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
 				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
-	result = MHD_queue_response(connection, code, response);
-	MHD_destroy_response(response);
+	result = mhd.queue_response(connection, code, response);
+	mhd.destroy_response(response);
 	return result;
 }
 
 static enum MHD_Result respond_text(struct MHD_Connection *connection, unsigned int code, const char *text)
 {
 	return respond(connection, code, "text/plain; charset=utf-8",
-		       MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY));
+		       mhd.create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY));
 }
 
 static unsigned int code_of(int status)
@@ -151,7 +167,7 @@ static enum MHD_Result respond_answer(struct ada_view *view, struct MHD_Connecti
 		status = -errno;
 	if (!status)
 		return respond(connection, MHD_HTTP_OK, "application/json",
-			       MHD_create_response_from_fd((uint64_t)file.st_size, fd)); /* which closes it */
+			       mhd.create_response_from_fd64((uint64_t)file.st_size, fd)); /* which closes it */
 	if (fd >= 0)
 		close(fd);
 	return respond_text(connection, code_of(status), *question.error.text ? question.error.text : strerror(-status));
@@ -186,7 +202,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 	const struct ada_view_server *server = context;
 	const char *rest = path + sizeof server->token;
 
-	if (!is_own_host(server, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host")))
+	if (!is_own_host(server, mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Host")))
 		return respond_text(connection, MHD_HTTP_FORBIDDEN, "This address is not served here.\n");
 	if (!is_token(server, path) || (*rest && *rest != '/'))
 		return respond_text(connection, MHD_HTTP_FORBIDDEN, "Open the whole address that `ada view` printed.\n");
@@ -201,7 +217,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 	for (size_t i = 0; i < ada_page_file_count; i++)
 		if (!strcmp(*rest ? rest : "index.html", ada_page_files[i].name))
 			return respond(connection, MHD_HTTP_OK, ada_page_files[i].type,
-				       MHD_create_response_from_buffer(ada_page_files[i].length, (void *)ada_page_files[i].bytes,
+				       mhd.create_response_from_buffer(ada_page_files[i].length, (void *)ada_page_files[i].bytes,
 								       MHD_RESPMEM_PERSISTENT));
 	return respond_text(connection, MHD_HTTP_NOT_FOUND, "There is no such page.\n");
 }
@@ -213,6 +229,8 @@ struct ada_view_server *ada_view_serve(struct ada_view *view, uint16_t port, cha
 	unsigned char random[TOKEN_BYTES];
 	const union MHD_DaemonInfo *info;
 
+	if (ada_library_open(ADA_LIBMICROHTTPD, &mhd, names, sizeof names / sizeof *names, error))
+		goto failed;
 	if (!server || getrandom(random, sizeof random, 0) != sizeof random) {
 		ada_error_set(error, ENOMEM, "out of memory");
 		goto failed;
@@ -220,13 +238,13 @@ struct ada_view_server *ada_view_serve(struct ada_view *view, uint16_t port, cha
 	for (size_t i = 0; i < sizeof random; i++)
 		snprintf(server->token + 2 * i, 3, "%02x", random[i]);
 	server->view = view;
-	server->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, port, NULL, NULL, handle, server, MHD_OPTION_SOCK_ADDR, &address,
+	server->daemon = mhd.start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, port, NULL, NULL, handle, server, MHD_OPTION_SOCK_ADDR, &address,
 					  MHD_OPTION_THREAD_POOL_SIZE, THREADS, MHD_OPTION_CONNECTION_TIMEOUT, 120u, MHD_OPTION_END);
 	if (!server->daemon) {
 		ada_error_system(error, errno ? errno : EADDRINUSE, "can't listen on 127.0.0.1, port %u", port);
 		goto failed;
 	}
-	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
+	info = mhd.get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
 	server->port = info ? info->port : port;
 	snprintf(url, ADA_VIEW_URL, "http://127.0.0.1:%u/%s/", server->port, server->token);
 	return server;
@@ -237,6 +255,6 @@ failed:
 
 void ada_view_server_stop(struct ada_view_server *server)
 {
-	MHD_stop_daemon(server->daemon);
+	mhd.stop_daemon(server->daemon);
 	free(server);
 }

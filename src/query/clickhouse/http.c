@@ -1,4 +1,4 @@
-/* ClickHouse over HTTP, by libcurl. */
+/* ClickHouse over HTTP, by libcurl, which is loaded when the first server is named. */
 #include "query/clickhouse/http.h"
 #include <curl/curl.h>
 #include <errno.h>
@@ -8,12 +8,31 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/interrupt.h"
+#include "base/library.h"
 
 #define GREETING "SELECT 'ada', version()"
 #define GREETING_SECONDS 10
 #define SILENT_SECONDS 300 /* a server that says and takes nothing for so long is gone */
 #define ANSWER_MAX (64u << 20)
 #define UPLOAD_BUFFER (512 << 10)
+
+#define FUNCTIONS(X)                                                                                                                       \
+	X(curl_, global_init)                                                                                                              \
+	X(curl_, easy_init)                                                                                                                \
+	X(curl_, easy_reset)                                                                                                               \
+	X(curl_, easy_setopt)                                                                                                              \
+	X(curl_, easy_perform)                                                                                                             \
+	X(curl_, easy_getinfo)                                                                                                             \
+	X(curl_, easy_strerror)                                                                                                            \
+	X(curl_, easy_escape)                                                                                                              \
+	X(curl_, easy_cleanup)                                                                                                             \
+	X(curl_, slist_append)                                                                                                             \
+	X(curl_, slist_free_all)                                                                                                           \
+	X(curl_, free)
+static struct {
+	FUNCTIONS(ADA_LIBRARY_POINTER)
+} curl;
+static const char *const names[] = { FUNCTIONS(ADA_LIBRARY_NAME) };
 
 struct answer {
 	ADA_ARRAY(char) text;
@@ -40,47 +59,51 @@ int ada_clickhouse_open(struct ada_clickhouse_server *server, const char *url, c
 			struct ada_error *error)
 {
 	size_t length = strlen(url);
+	int status;
 
 	*server = (struct ada_clickhouse_server){ .login = login };
 	if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8))
 		return ada_error_set(error, EINVAL, "--url=%s: write it as http://HOST:8123", url);
 	if (url[strcspn(url, "@?#")])
 		return ada_error_set(error, EINVAL, "--url: write it as http://HOST:8123, and use --user and --password-file to log in");
+	status = ada_library_open(ADA_LIBCURL, &curl, names, sizeof names / sizeof *names, error);
+	if (status)
+		return status;
 	while (length && url[length - 1] == '/')
 		length--;
 	server->url = strndup(url, length);
-	server->curl = server->url && !curl_global_init(CURL_GLOBAL_DEFAULT) ? curl_easy_init() : NULL;
+	server->curl = server->url && !curl.global_init(CURL_GLOBAL_DEFAULT) ? curl.easy_init() : NULL;
 	return server->curl ? 0 : ada_error_system(error, ENOMEM, "--url=%s", url);
 }
 
 void ada_clickhouse_close(struct ada_clickhouse_server *server)
 {
 	if (server->curl)
-		curl_easy_cleanup(server->curl);
+		curl.easy_cleanup(server->curl);
 	free(server->url);
 	*server = (struct ada_clickhouse_server){};
 }
 
 static void set_common(struct ada_clickhouse_server *server, struct answer *answer, char message[CURL_ERROR_SIZE])
 {
-	curl_easy_reset(server->curl);
-	curl_easy_setopt(server->curl, CURLOPT_ERRORBUFFER, message);
-	curl_easy_setopt(server->curl, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(server->curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(server->curl, CURLOPT_CONNECTTIMEOUT, (long)GREETING_SECONDS);
-	curl_easy_setopt(server->curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-	curl_easy_setopt(server->curl, CURLOPT_LOW_SPEED_TIME, (long)SILENT_SECONDS);
-	curl_easy_setopt(server->curl, CURLOPT_TCP_KEEPALIVE, 1L);
-	curl_easy_setopt(server->curl, CURLOPT_NOPROGRESS, 0L);
-	curl_easy_setopt(server->curl, CURLOPT_XFERINFOFUNCTION, look_up);
-	curl_easy_setopt(server->curl, CURLOPT_WRITEFUNCTION, take_answer);
-	curl_easy_setopt(server->curl, CURLOPT_WRITEDATA, answer);
-	curl_easy_setopt(server->curl, CURLOPT_POST, 1L);
+	curl.easy_reset(server->curl);
+	curl.easy_setopt(server->curl, CURLOPT_ERRORBUFFER, message);
+	curl.easy_setopt(server->curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl.easy_setopt(server->curl, CURLOPT_NOSIGNAL, 1L);
+	curl.easy_setopt(server->curl, CURLOPT_CONNECTTIMEOUT, (long)GREETING_SECONDS);
+	curl.easy_setopt(server->curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	curl.easy_setopt(server->curl, CURLOPT_LOW_SPEED_TIME, (long)SILENT_SECONDS);
+	curl.easy_setopt(server->curl, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl.easy_setopt(server->curl, CURLOPT_NOPROGRESS, 0L);
+	curl.easy_setopt(server->curl, CURLOPT_XFERINFOFUNCTION, look_up);
+	curl.easy_setopt(server->curl, CURLOPT_WRITEFUNCTION, take_answer);
+	curl.easy_setopt(server->curl, CURLOPT_WRITEDATA, answer);
+	curl.easy_setopt(server->curl, CURLOPT_POST, 1L);
 	if (!server->login->user)
 		return;
-	curl_easy_setopt(server->curl, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
-	curl_easy_setopt(server->curl, CURLOPT_USERNAME, server->login->user);
-	curl_easy_setopt(server->curl, CURLOPT_PASSWORD, server->login->password);
+	curl.easy_setopt(server->curl, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+	curl.easy_setopt(server->curl, CURLOPT_USERNAME, server->login->user);
+	curl.easy_setopt(server->curl, CURLOPT_PASSWORD, server->login->password);
 }
 
 /* Makes one line of the text, without the end that every exception has. */
@@ -104,7 +127,7 @@ static void tidy(char *text)
 
 static int say_failed(const struct ada_clickhouse_server *server, CURLcode code, const char *message, struct ada_error *error)
 {
-	const char *what = *message ? message : curl_easy_strerror(code);
+	const char *what = *message ? message : curl.easy_strerror(code);
 
 	switch (code) {
 	case CURLE_ABORTED_BY_CALLBACK: return ada_error_set(error, EINTR, "interrupted: the same command goes on from here");
@@ -139,14 +162,14 @@ static int say_refused(const struct ada_clickhouse_server *server, long status, 
 /* The answer's text is terminated. */
 static int perform(struct ada_clickhouse_server *server, struct answer *answer, const char *message, struct ada_error *error)
 {
-	CURLcode code = curl_easy_perform(server->curl);
+	CURLcode code = curl.easy_perform(server->curl);
 	long status = 0;
 
 	if (ada_interrupted())
 		code = CURLE_ABORTED_BY_CALLBACK;
 	if (ada_array_push(&answer->text, '\0'))
 		return ada_error_system(error, ENOMEM, "%s", server->url);
-	curl_easy_getinfo(server->curl, CURLINFO_RESPONSE_CODE, &status);
+	curl.easy_getinfo(server->curl, CURLINFO_RESPONSE_CODE, &status);
 	/* A server that refuses an insert in the middle may say why and close the connection at once. */
 	if (status >= 300 && code != CURLE_ABORTED_BY_CALLBACK && answer->text.count > 1)
 		return say_refused(server, status, answer->text.items, error);
@@ -164,11 +187,11 @@ static int ask(struct ada_clickhouse_server *server, const char *statement, long
 	int result;
 
 	set_common(server, &answer, message);
-	curl_easy_setopt(server->curl, CURLOPT_URL, server->url);
-	curl_easy_setopt(server->curl, CURLOPT_POSTFIELDS, statement);
-	curl_easy_setopt(server->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(statement));
+	curl.easy_setopt(server->curl, CURLOPT_URL, server->url);
+	curl.easy_setopt(server->curl, CURLOPT_POSTFIELDS, statement);
+	curl.easy_setopt(server->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(statement));
 	if (seconds)
-		curl_easy_setopt(server->curl, CURLOPT_TIMEOUT, seconds);
+		curl.easy_setopt(server->curl, CURLOPT_TIMEOUT, seconds);
 	result = perform(server, &answer, message, error);
 	if (wanted && !result)
 		*wanted = answer.text.items;
@@ -222,9 +245,9 @@ static size_t give_bytes(char *bytes, size_t size, size_t count, void *context)
 int ada_clickhouse_insert(struct ada_clickhouse_server *server, const char *statement, uint64_t length, ada_clickhouse_source *source,
 			  void *context, struct ada_error *error)
 {
-	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
+	struct curl_slist *headers = curl.slist_append(NULL, "Expect:");
 	struct upload upload = { .source = source, .context = context };
-	char *escaped = curl_easy_escape(server->curl, statement, 0);
+	char *escaped = curl.easy_escape(server->curl, statement, 0);
 	char message[CURL_ERROR_SIZE] = "", *url = NULL;
 	struct answer answer = {};
 	int result;
@@ -236,19 +259,19 @@ int ada_clickhouse_insert(struct ada_clickhouse_server *server, const char *stat
 		goto out;
 	}
 	set_common(server, &answer, message);
-	curl_easy_setopt(server->curl, CURLOPT_URL, url);
-	curl_easy_setopt(server->curl, CURLOPT_HTTPHEADER, headers);
+	curl.easy_setopt(server->curl, CURLOPT_URL, url);
+	curl.easy_setopt(server->curl, CURLOPT_HTTPHEADER, headers);
 	/* On a connection that the server is about to close the insert would be sent twice, or fail. */
-	curl_easy_setopt(server->curl, CURLOPT_FRESH_CONNECT, 1L);
-	curl_easy_setopt(server->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
-	curl_easy_setopt(server->curl, CURLOPT_READFUNCTION, give_bytes);
-	curl_easy_setopt(server->curl, CURLOPT_READDATA, &upload);
-	curl_easy_setopt(server->curl, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER);
+	curl.easy_setopt(server->curl, CURLOPT_FRESH_CONNECT, 1L);
+	curl.easy_setopt(server->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
+	curl.easy_setopt(server->curl, CURLOPT_READFUNCTION, give_bytes);
+	curl.easy_setopt(server->curl, CURLOPT_READDATA, &upload);
+	curl.easy_setopt(server->curl, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER);
 	result = perform(server, &answer, message, error);
 out:
 	ada_array_free(&answer.text);
-	curl_slist_free_all(headers);
-	curl_free(escaped);
+	curl.slist_free_all(headers);
+	curl.free(escaped);
 	free(url);
 	return result;
 }
