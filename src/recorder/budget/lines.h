@@ -60,9 +60,9 @@ void ada_budget_follow_modules(struct ada_budget *budget);
 /* Whether rules and --keep name it, where that isn't known. False: it can't be known now. */
 bool ada_budget_look_up(struct ada_budget *budget, size_t position);
 bool ada_budget_find(struct ada_budget *budget, size_t position); /* its words. False: its hook stays (`fixed`) */
-/* A hook is out, or in again, since then. */
+/* Its hook is in again since then; or it is known to be by now. */
 void ada_budget_unmute(struct ada_budget *budget, size_t position, uint64_t ns);
-/* The same, and what there is to note beside it where it is this process that it happens to, and now. */
+/* Its hook went out, or came back, by what this process's budget has done: that is counted, too. */
 void ada_budget_left(struct ada_budget *budget, size_t position, uint64_t from_ns, uint64_t to_ns, double calls_per_event);
 void ada_budget_returned(struct ada_budget *budget, size_t position, uint64_t ns);
 /* Those that have settled since: what they name stays (paths.c). False: that isn't known yet, and nothing is to be taken out. */
