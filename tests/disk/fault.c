@@ -1,6 +1,7 @@
 /* Preloaded into `ada trace`: while the file DISK_FAULT_WHILE is there, writes to the files of events fail with the errno DISK_FAULT, and
  * none is made. With DISK_FAULT_RING=no there is no ring, and blocks are written by pwrite. What the ring writes goes where the kernel
- * itself says that errno: only ENOSPC and EIO are to be had so. */
+ * itself says that errno: only ENOSPC and EIO are to be had so. With DISK_FAULT_OF=WORD, and without a ring, only files whose paths have this
+ * word fail. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +24,9 @@ static int fault(void)
 
 static int is_events(const char *path)
 {
-	const char *end = strrchr(path, '.');
+	const char *end = strrchr(path, '.'), *word = getenv("DISK_FAULT_OF");
 
-	return end && (!strcmp(end, ".atf") || !strcmp(end, ".atp"));
+	return end && (!word || strstr(path, word)) && (!strcmp(end, ".atf") || !strcmp(end, ".atp"));
 }
 
 static int is_events_file(int fd)

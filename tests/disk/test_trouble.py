@@ -245,6 +245,61 @@ def test_a_segment_is_full_in_trouble_that_lasts(ada, steps, fault, pack):
     assert manifest["index_lane"]["lost"] > 0
 
 
+def check_lost_detail(run, session, manifest):
+    """What is lost of windows is told: in the manifest, and in the summary."""
+    lane, told = manifest["detail_lane"], run.errors.read_text()
+    assert sum(window["eventCount"] for window in lane["windows"]) == lane["event_count"]
+    assert sum(window.get("lostCount", 0) for window in lane["windows"]) == lane["lost"] > 0
+    assert all("of its records could not be written" in window["shortReason"] for window in lane["windows"] if window.get("lostCount"))
+    assert f", {lane['lost']} detail records LOST (disk)" in told and "nothing lost" not in told, told
+
+
+def test_no_detail_can_be_written(ada, steps, fault):
+    """Its file can't even be made; the index is whole."""
+    environment, file = fault("EIO", "no")
+    run = steps("--trigger=symbol=counted_mark@pre=1000ev,post=1000ev", DISK_FAULT_OF="/detail.", **environment)
+    file.touch()
+    run.step(CALLS, 1)
+    run.step(CALLS)
+    session, manifest = run.end()
+    check_lost_detail(run, session, manifest)
+    check_recording(ada, run.output)
+    assert manifest["index_lane"]["lost"] == manifest["detail_lane"]["event_count"] == 0
+    assert manifest["detail_lane"]["lost"] >= 2001
+    completeness = json.loads(ada("report", "--format=json", session.path).stdout)["completeness"]
+    assert completeness["lost"] == 0 and completeness["complete"] is False
+
+
+def test_a_detail_file_fails_for_good(ada, steps, fault):
+    """Behind what the disk took it takes nothing, and no tables either."""
+    environment, file = fault("EIO", "no")
+    run = steps("--detail-mode=streaming", DISK_FAULT_OF="/detail.", **environment)
+    run.step(100000)
+    deadline = time.monotonic() + 30
+    while not any(detail.stat().st_size > 1 << 20 for detail in run.output.glob("session_*/pid_*/thread_*/detail.atf")):
+        assert time.monotonic() < deadline and run.process.poll() is None, run.errors.read_text()
+        time.sleep(0.01)
+    file.touch()
+    run.step(10000)
+    session, manifest = run.end()
+    check_lost_detail(run, session, manifest)
+    assert manifest["detail_lane"]["event_count"] > 1000
+    answer = json.loads(ada("verify", "--format=json", session.path).stdout)
+    wrong = [row for row in answer["rows"] if not row["ok"] and "no footer" not in row["message"]]
+    assert not wrong, wrong
+
+
+def test_a_window_fills_the_disk(ada, steps, small_disk):
+    """120,040 records of more than 100 bytes are in it: its tables take the place of some that the disk took, and what is there is sound."""
+    run = steps("--pack=always", "--trigger=symbol=counted_mark@pre=10000ev,post=10000ev", output=small_disk("6M") / "out")
+    for _ in range(20):
+        run.step(CALLS, 1)
+    session, manifest = run.end()
+    check_lost_detail(run, session, manifest)
+    assert manifest["detail_lane"]["event_count"] > 10000
+    check_recording(ada, run.output, states=("complete", "failed"))
+
+
 @pytest.mark.parametrize("pack", ["always", "never"])
 def test_a_full_disk_that_gets_room(ada, steps, small_disk, pack):
     """A real one."""

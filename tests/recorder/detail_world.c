@@ -89,6 +89,7 @@ void world_make(struct world *world, const struct world_options *options)
 	details = (struct ada_details_options){ .lane = lane,
 						.start_ns = world_now(world),
 						.persist_all = options->detail_mode != ADA_DETAIL_CIRCULAR };
+	details.lane.sink = options->detail_sink;
 	assert_int_equal(ada_details_open(&world->details, &world->segment, &world->drain, &details), 0);
 	for (uint32_t i = 0; i < options->threads; i++)
 		fake_thread_begin(&world->threads[i], &world->fake, 1000 + i, "fake");

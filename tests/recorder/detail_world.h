@@ -18,6 +18,7 @@ struct world_options {
 	uint32_t stack_bytes, threads;
 	enum ada_index_mode index_mode;
 	enum ada_detail_mode detail_mode;
+	struct atf_sink *detail_sink; /* NULL: pwrite */
 };
 
 struct world {

@@ -124,12 +124,15 @@ static void tell_completeness(struct ada_story *story)
 	if (completeness->events) {
 		ada_narrate_say(story, "losses",
 				lost ? "%s event%s lost." :
-				completeness->complete || completeness->aged || completeness->overwritten ?
+				completeness->complete || completeness->aged || completeness->overwritten || completeness->detail_lost ?
 				       "No event was lost." :
 				       "No loss is recorded, but the recording is not complete.",
 				ada_format_grouped(lost, number), lost == 1 ? " was" : "s were");
 		cite_all_threads(story);
 	}
+	if (completeness->detail_lost)
+		ada_narrate_say(story, "losses", "%s detail record%s could not be written.",
+				ada_format_grouped(completeness->detail_lost, number), completeness->detail_lost == 1 ? "" : "s");
 	if (completeness->aged)
 		ada_narrate_say(story, "losses", "%s older events have gone: only sums by function know of them.",
 				ada_format_grouped(completeness->aged, number));

@@ -167,6 +167,7 @@ static void parse_manifest(struct ada_process *process, const char *text, const 
 
 	if (text && ada_json_parse(&process->manifest, text, path, &error))
 		ada_session_problem(process->session, "%s", error.text);
+	process->detail_lost = ada_json_u64(ada_json_get(process->manifest, "detail_lane"), "lost", 0);
 	process->finalized = ada_json_bool(process->manifest, "finalized", false);
 	process->complete = process->finalized &&
 			    !strcmp(ada_json_text(ada_json_get(process->manifest, "recording"), "state", ""), "complete");

@@ -272,6 +272,13 @@ static uint64_t overwritten_of(const struct ada_thread *thread, uint64_t missing
 	return thread->overwritten < missing ? thread->overwritten : missing;
 }
 
+/* Recorded to its end, and all of its windows were written. */
+static bool is_whole(const struct ada_process *process, struct ada_completeness *answer)
+{
+	answer->detail_lost += process->detail_lost;
+	return process->complete && !process->detail_lost;
+}
+
 struct ada_completeness ada_selection_completeness(const struct ada_selection *selection, bool all, uint64_t events, const uint64_t *lost)
 {
 	const struct ada_session *session = selection->session;
@@ -291,7 +298,7 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 			answer.complete = false;
 	}
 	for (size_t i = 0; i < session->processes.count && selection->threads.count == session->threads.count; i++)
-		answer.complete &= session->processes.items[i]->complete;
+		answer.complete &= is_whole(session->processes.items[i], &answer);
 	if (selection->threads.count == session->threads.count)
 		answer.complete &= !not_recorded(session);
 	answer.complete &= !answer.lost && !answer.aged;
@@ -343,7 +350,7 @@ struct ada_completeness ada_session_completeness(const struct ada_session *sessi
 		answer.complete &= !session->threads.items[i].skipped;
 	}
 	for (size_t i = 0; i < session->processes.count; i++) {
-		answer.complete &= session->processes.items[i]->complete;
+		answer.complete &= is_whole(session->processes.items[i], &answer);
 		ada_process_count_muted(session->processes.items[i], 0, UINT64_MAX, &muted);
 	}
 	set_muted(&answer, &muted);

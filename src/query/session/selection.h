@@ -25,11 +25,12 @@ struct ada_completeness {
 	uint64_t lost;		/* missing events of these threads and this time */
 	uint64_t overwritten;	/* of those, what newer events replaced in a circular buffer, as asked */
 	uint64_t aged;		/* calls and ends whose segments have gone: only sums by function know of them */
+	uint64_t detail_lost;	/* records of windows that could not be written, of whole processes */
 	double detail_coverage; /* share of the events that have detail */
 	uint64_t muted;		/* functions whose hooks were out for some of this time */
 	uint64_t filtered;	/* of these: of mutexes, whose uncontended calls alone were left out */
 	double muted_share;	/* of all calls, those that they made meanwhile: an estimate, by their rates before */
-	bool complete;		/* nothing lost or aged, nothing unreadable, each process recorded, and to its end */
+	bool complete;		/* nothing lost or aged, of detail either, nothing unreadable, each process recorded, and to its end */
 };
 
 /* What is missing though nobody asked for that. */

@@ -42,7 +42,8 @@ struct ada_recorded_window {
 	uint32_t id;		   /* its position there, and window_id of the detail files */
 	uint64_t start_ns, end_ns; /* both inclusive; end UINT64_MAX: still open */
 	uint64_t event_count, marked_count;
-	bool aged; /* some of its records have gone */
+	uint64_t lost; /* records that could not be written */
+	bool aged;     /* some of its records have gone */
 };
 
 struct ada_process {
@@ -54,6 +55,7 @@ struct ada_process {
 	bool finalized;				/* nothing in its directory changes any more */
 	bool complete;				/* finalized, and recorded until the process ended */
 	ADA_ARRAY(struct ada_module *) modules; /* by module id; NULL where there is none. The session's */
+	uint64_t detail_lost;			/* records of windows that could not be written */
 	size_t first_thread, thread_count;	/* in session->threads */
 	size_t first_window, window_count;	/* in session->windows */
 	_Atomic uint64_t end_ns;		/* ada_process_end_ns, once it was asked for */

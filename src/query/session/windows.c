@@ -25,6 +25,7 @@ int ada_windows_add(struct ada_process *process)
 								   .start_ns = ada_json_u64(entry, "startNs", 0),
 								   .end_ns = ada_json_u64(entry, "endNs", UINT64_MAX),
 								   .event_count = ada_json_u64(entry, "eventCount", 0),
+								   .lost = ada_json_u64(entry, "lostCount", 0),
 								   .aged = ada_json_get(entry, "agedCount") != NULL,
 								   .marked_count = ada_json_u64(entry, "markedCount", 0),
 							   });

@@ -162,6 +162,9 @@ static void tell_problems(const struct ada_provider *provider, size_t *problems)
 	if (provider->header.modules_refused && is_shown(problems))
 		ada_say("ada: process %d: %u of its modules were not hooked: there was no room for so many\n", provider->pid,
 			provider->header.modules_refused);
+	if (provider->details && ada_details_failure(provider->details) && is_shown(problems))
+		ada_say("ada: process %d: not all of its windows' detail was kept: %s\n", provider->pid,
+			ada_details_failure(provider->details));
 	for (size_t i = 0; i < provider->modules.count; i++)
 		if (provider->modules.items[i].known && *provider->modules.items[i].problem.text && i < provider->module_count &&
 		    provider->module_table[i].flags & ADA_MODULE_MAIN && is_shown(problems))
@@ -209,10 +212,26 @@ static void tell_remedy(const struct ada_recorder *recorder, uint64_t lost)
 			"--exclude record less, with --on-full=block the program waits\n");
 }
 
-/* Events, processes and images: what was lost without being asked for. */
+/* Records of windows that could not be written. */
+static uint64_t detail_lost(const struct ada_recorder *recorder)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < recorder->providers.count; i++) {
+		struct ada_detail_metrics metrics = { 0 };
+
+		if (recorder->providers.items[i]->details)
+			ada_details_metrics(recorder->providers.items[i]->details, &metrics);
+		lost += metrics.unwritten_events;
+	}
+	return lost;
+}
+
+/* Events, detail, processes and images: what was lost without being asked for. */
 static void add_lost(const struct ada_recorder *recorder, const struct ada_totals *totals, char *text, size_t size)
 {
 	size_t cut = 0, missing = recorder->unrecorded.count;
+	uint64_t detail = detail_lost(recorder);
 
 	for (size_t i = 0; i < recorder->providers.count; i++) {
 		const struct ada_provider *provider = recorder->providers.items[i];
@@ -227,11 +246,13 @@ static void add_lost(const struct ada_recorder *recorder, const struct ada_total
 		text_add(text, size, ", %llu events LOST", (unsigned long long)totals->lost);
 		add_reasons(&reasons, text, size);
 	}
+	if (detail)
+		text_add(text, size, ", %llu detail record%s LOST (disk)", (unsigned long long)detail, detail == 1 ? "" : "s");
 	if (missing)
 		text_add(text, size, ", %zu program%s NOT RECORDED", missing, missing == 1 ? "" : "s");
 	if (cut)
 		text_add(text, size, ", %zu CUT SHORT", cut);
-	if (!totals->lost && !missing && !cut)
+	if (!totals->lost && !detail && !missing && !cut)
 		text_add(text, size, ", nothing lost");
 	if (totals->overwritten)
 		text_add(text, size, ", %llu older ones overwritten", (unsigned long long)totals->overwritten);

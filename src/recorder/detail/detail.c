@@ -389,6 +389,7 @@ void ada_details_close(struct ada_details *details)
 		if (details->threads.items[i].writer)
 			atf_detail_writer_abandon(details->threads.items[i].writer);
 		ada_array_free(&details->threads.items[i].places);
+		ada_array_free(&details->threads.items[i].shares);
 	}
 	ada_array_free(&details->threads);
 	ada_array_free(&details->open_marks);

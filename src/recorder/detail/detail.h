@@ -50,13 +50,14 @@ uint64_t ada_details_open_bytes(const struct ada_details *details, uint32_t thre
 				uint32_t *segment); /* of the file being written; 0: none */
 /* What the user should know while the recording goes on: once, then NULL. */
 const char *ada_details_advice(struct ada_details *details);
+const char *ada_details_failure(const struct ada_details *details); /* why some detail could not be written; NULL: all could */
 void ada_details_close(struct ada_details *details);
 
 /* What the manifest and `ada status` say: all as it is now. */
 struct ada_detail_metrics {
 	uint64_t events_processed, marked_events_detected, selective_dumps_performed, windows_discarded, avg_window_duration_ns,
 		avg_events_per_window; /* the specification's six */
-	uint64_t persisted_events, dropped_events;
+	uint64_t persisted_events, dropped_events, unwritten_events;
 	uint64_t last_mark_ns, last_mark_rules; /* 0: none yet */
 	uint32_t last_mark_version;
 	uint64_t window_start_ns, window_events; /* of the open one; 0: none */

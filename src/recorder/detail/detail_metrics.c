@@ -172,6 +172,11 @@ void ada_detail_suffice(struct ada_details *details)
 	}
 }
 
+const char *ada_details_failure(const struct ada_details *details)
+{
+	return details->unwritten ? details->error.text : NULL;
+}
+
 uint64_t ada_details_marked_ns(const struct ada_details *details)
 {
 	uint64_t ns = details->marks ? ada_marks_last(details->marks).ns : 0;
@@ -216,6 +221,7 @@ void ada_details_metrics(const struct ada_details *details, struct ada_detail_me
 		ada_detail_keep_metrics((struct ada_details *)details);
 	*metrics = details->metrics;
 	metrics->persisted_events = details->persisted;
+	metrics->unwritten_events = details->unwritten;
 	metrics->selective_dumps_performed = details->settled;
 	metrics->pool_use_at_dump = details->dumps ? details->pool_use_sum / (double)details->dumps : 0;
 	metrics->avg_window_duration_ns = details->settled ? details->settled_ns / details->settled : 0;

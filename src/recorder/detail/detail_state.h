@@ -3,6 +3,7 @@
  *   detail.c          the turn: marks, windows, what is due; own marks; the end
  *   detail_place.c    where each thread's drained events lie in index files and detail chunks; what is missing
  *   detail_write.c    from chunks to detail.atf
+ *   detail_cut.c      what of a window a failed disk took
  *   detail_redact.c   what of a record no file gets
  *   detail_pin.c      the pin, and HELD chunks that go back
  *   detail_lost.c     what is missing in the index
@@ -45,6 +46,11 @@ struct detail_redacted {
 	bool began; /* the thread has called a function with such an argument */
 };
 
+struct detail_share { /* of a window in one detail file */
+	uint32_t window;
+	uint64_t count; /* records that were handed over */
+};
+
 struct detail_thread {
 	ADA_ARRAY(struct detail_place) places; /* in order */
 	uint64_t cursor;		       /* seq: all before it are done with */
@@ -52,8 +58,9 @@ struct detail_thread {
 	uint32_t gone_why;
 	struct atf_detail_writer *writer; /* of `segment`; NULL: none is open */
 	uint32_t segment;
-	uint64_t told_bytes; /* of file_bytes: that the bound knows of */
-	uint64_t file_bytes; /* of its records, and what the tables will have for them */
+	ADA_ARRAY(struct detail_share) shares; /* of that file, by time */
+	uint64_t told_bytes;		       /* of file_bytes: that the bound knows of */
+	uint64_t file_bytes;		       /* of its records, and what the tables will have for them */
 	bool in_window, touched;
 	uint32_t window;  /* id of the one begun last */
 	uint64_t last_ns; /* of its newest record */
@@ -61,7 +68,7 @@ struct detail_thread {
 	struct detail_redacted redacted;
 	uint64_t late_ns, late_seq; /* events drained after done_ns had passed them: their first time, seq behind the last */
 	uint64_t ended_at;	    /* 1 + the ring's head when the thread's end was seen; 0: not yet */
-	bool failed;
+	bool failed;		    /* no file takes any more of it */
 };
 
 struct detail_spool;
@@ -96,7 +103,7 @@ struct ada_details {
 	bool finished;
 	struct ada_error error; /* first failure of a detail file */
 	/* Metrics */
-	uint64_t dumps, settled, settled_ns, settled_events, persisted, refused;
+	uint64_t dumps, settled, settled_ns, settled_events, persisted, refused, unwritten;
 	double pool_use_sum;
 	uint64_t rate_ns, rate_chunks; /* when the rate was measured, sealed_head then */
 	double chunks_per_second;
@@ -146,8 +153,17 @@ uint64_t ada_detail_slice(const struct ada_details *details, uint64_t until_ns);
 void ada_detail_write(struct ada_details *details, uint64_t until_ns);
 /* Writes what was committed only after its windows were written. True where there was anything. */
 bool ada_detail_write_late(struct ada_details *details);
+AtfDetailWindow ada_detail_entry(const struct ada_window *window, uint64_t end_ns); /* as a file has it that ends there */
 void ada_detail_close_ended(struct ada_details *details);
 void ada_detail_close_all(struct ada_details *details);
+
+/* --- detail_cut.c --- */
+/* From here on records of the window get into the thread's file. False: no memory. */
+bool ada_detail_share_begin(struct detail_thread *thread, uint32_t window);
+void ada_detail_unwritten(struct ada_details *details, struct ada_window *window, uint64_t records);
+/* The thread's file was closed and could not be finished: finishes it as far as there is room, and counts what it holds. The rest of what
+ * was handed over is unwritten. The index of its segment is closed. */
+void ada_detail_cut(struct ada_details *details, struct detail_thread *thread, uint32_t number);
 
 /* --- detail_redact.c --- */
 /* Drops these arguments of a function (bit N) from the record of its call or return, and from either what is `known`: the thread's.

@@ -9,7 +9,28 @@
 #include "recorder/detail/detail_state.h"
 #include "recorder/index/sink.h"
 
-/* -EAGAIN: the disk is in trouble, nothing was done, and can be done later. */
+AtfDetailWindow ada_detail_entry(const struct ada_window *window, uint64_t end_ns)
+{
+	return (AtfDetailWindow){ .start_ns = window->start_ns,
+				  .end_ns = end_ns < window->end_ns ? end_ns : window->end_ns,
+				  .marked_ns = window->marked_ns,
+				  .window_id = window->id,
+				  .marked_count = window->marked_count < UINT32_MAX ? (uint32_t)window->marked_count : UINT32_MAX };
+}
+
+/* The window begun last ends with the thread's newest record: no file has what comes behind. */
+static void end_entry(const struct ada_details *details, const struct detail_thread *thread)
+{
+	AtfDetailWindow entry;
+
+	if (thread->failed || !thread->writer || !thread->in_window || thread->window >= ada_windows_count(details->windows))
+		return;
+	entry = ada_detail_entry(ada_windows_at(details->windows, thread->window), thread->last_ns);
+	atf_detail_writer_window_update(thread->writer, &entry);
+}
+
+/* -EAGAIN: the disk is in trouble, nothing was done, and can be done later. Else the thread's files are over: what its file holds is counted
+ * when that is closed, since the index must know by then which events the records are of. */
 static int failed(struct ada_details *details, struct detail_thread *thread, uint32_t number, int status)
 {
 	int code = status == -ATF_ERROR_SYSTEM ? errno : status == -ATF_ERROR_MEMORY ? ENOMEM : EIO;
@@ -19,9 +40,12 @@ static int failed(struct ada_details *details, struct detail_thread *thread, uin
 		return -EAGAIN;
 	if (ada_sink_trouble(details->options.lane.patient, -code) && !thread->writer)
 		return -EAGAIN;
+	end_entry(details, thread);
 	thread->failed = true;
-	return ada_error_system(&details->error, code, "%s/thread_%u: detail can't be written",
-				ada_directory_shown(details->drain->directory, shown), number);
+	if (!*details->error.text)
+		ada_error_system(&details->error, code, "%s/thread_%u: detail can't be written",
+				 ada_directory_shown(details->drain->directory, shown), number);
+	return -code;
 }
 
 /* The segment of the file, and so many bytes of it. */
@@ -55,12 +79,16 @@ static void tell_closed(const struct ada_details *details, struct detail_thread 
 
 static int close_file(struct ada_details *details, struct detail_thread *thread, uint32_t number)
 {
-	int status = thread->writer ? atf_detail_writer_close(thread->writer) : 0;
+	int status = thread->writer ? atf_detail_writer_close(thread->writer) : 0, code;
 
 	if (status == -ATF_ERROR_SYSTEM && errno == EAGAIN)
 		return failed(details, thread, number, status);
-	if (thread->writer && !status)
+	code = errno; /* why it failed, not what counting met */
+	if (thread->writer && status)
+		ada_detail_cut(details, thread, number);
+	else if (thread->writer)
 		tell_closed(details, thread, number);
+	errno = code;
 	thread->writer = NULL;
 	thread->in_window = false;
 	return status ? failed(details, thread, number, status) : 0;
@@ -94,17 +122,9 @@ static int open_file(struct ada_details *details, struct detail_thread *thread, 
 	}
 	thread->segment = segment;
 	thread->file_bytes = thread->told_bytes = 0;
+	thread->shares.count = 0;
 	ada_lane_has_detail(lane, details->drain->directory, segment);
 	return 0;
-}
-
-static AtfDetailWindow entry_of(const struct ada_window *window, uint64_t end_ns)
-{
-	return (AtfDetailWindow){ .start_ns = window->start_ns,
-				  .end_ns = end_ns < window->end_ns ? end_ns : window->end_ns,
-				  .marked_ns = window->marked_ns,
-				  .window_id = window->id,
-				  .marked_count = window->marked_count < UINT32_MAX ? (uint32_t)window->marked_count : UINT32_MAX };
 }
 
 struct pass { /* over one thread */
@@ -171,23 +191,19 @@ static void finish_entry(const struct pass *pass)
 	const struct detail_thread *thread = pass->thread;
 	AtfDetailWindow entry;
 
-	if (!thread->writer || !thread->in_window || thread->window >= ada_windows_count(pass->details->windows))
+	if (thread->failed || !thread->writer || !thread->in_window || thread->window >= ada_windows_count(pass->details->windows))
 		return;
-	entry = entry_of(ada_windows_at(pass->details->windows, thread->window), pass->until_ns);
+	entry = ada_detail_entry(ada_windows_at(pass->details->windows, thread->window), pass->until_ns);
 	atf_detail_writer_window_update(thread->writer, &entry);
 }
 
-static int persist(struct pass *pass, const struct detail_place *place, struct atf_detail *record, uint64_t ns)
+static int put_record(struct pass *pass, const struct detail_place *place, struct atf_detail *record, uint64_t ns)
 {
 	const struct ada_lane *lane = &pass->details->drain->lanes.items[pass->number];
 	struct detail_thread *thread = pass->thread;
 	struct ada_window *window = pass->window;
 	int status = 0;
 
-	if (place->segment < lane->leaving && !ada_lane_keeps(lane, place->segment)) {
-		window->aged = true; /* --disk-limit: its index goes, or has gone */
-		return 0;
-	}
 	record->timestamp_ns = ns < thread->last_ns ? thread->last_ns : ns;
 	record->thread_id = lane->thread_id;
 	if (!thread->writer || thread->segment != place->segment) {
@@ -200,9 +216,9 @@ static int persist(struct pass *pass, const struct detail_place *place, struct a
 		AtfDetailWindow entry;
 
 		finish_entry(pass);
-		entry = entry_of(window, pass->until_ns);
+		entry = ada_detail_entry(window, pass->until_ns);
 		entry.first_detail_seq = record->detail_seq;
-		status = atf_detail_writer_window(thread->writer, &entry);
+		status = ada_detail_share_begin(thread, window->id) ? atf_detail_writer_window(thread->writer, &entry) : -ATF_ERROR_MEMORY;
 		thread->in_window = !status;
 		thread->window = window->id;
 	}
@@ -217,11 +233,31 @@ static int persist(struct pass *pass, const struct detail_place *place, struct a
 	thread->touched = true;
 	thread->file_bytes += sizeof(DetailEventHeader) + sizeof(DetailFunctionPayload) + sizeof(uint64_t) + record->stack_size +
 			      record->captured_size + (record->flags & ATF_DETAIL_VECTORS ? sizeof record->vectors : 0);
+	thread->shares.items[thread->shares.count - 1].count++;
 	thread->persisted++;
 	pass->details->persisted++;
 	window->event_count++;
 	if (window->settled) /* committed late */
 		pass->details->settled_events++;
+	return 0;
+}
+
+/* What no file takes any more is passed by, and counted. */
+static int persist(struct pass *pass, const struct detail_place *place, struct atf_detail *record, uint64_t ns)
+{
+	const struct ada_lane *lane = &pass->details->drain->lanes.items[pass->number];
+	const struct detail_thread *thread = pass->thread;
+	struct ada_window *window = pass->window;
+	int status;
+
+	if (place->segment < lane->leaving && !ada_lane_keeps(lane, place->segment)) {
+		window->aged = true; /* --disk-limit: its index goes, or has gone */
+		return 0;
+	}
+	status = thread->failed ? 0 : put_record(pass, place, record, ns);
+	if (!thread->failed)
+		return status;
+	ada_detail_unwritten(pass->details, window, 1);
 	return 0;
 }
 
@@ -325,7 +361,7 @@ static void write_thread(struct ada_details *details, uint32_t number, uint64_t 
 	struct pass pass = { .details = details, .thread = thread, .number = number, .until_ns = until_ns };
 	size_t i;
 
-	if (thread->failed || number >= details->drain->lanes.count || !thread->places.count)
+	if (number >= details->drain->lanes.count || !thread->places.count)
 		return;
 	/* The place of the cursor begins at or before it; those behind it lie wholly ahead. */
 	i = ada_array_below(&thread->places, seq, thread->cursor + 1);
@@ -345,13 +381,13 @@ static void write_thread(struct ada_details *details, uint32_t number, uint64_t 
 /* Brings bounds and counts up to date; from now on readers find what was written. */
 static void update_entries(struct ada_details *details, const struct ada_window *window, uint64_t end_ns)
 {
-	AtfDetailWindow entry = entry_of(window, end_ns);
+	AtfDetailWindow entry = ada_detail_entry(window, end_ns);
 
 	for (uint32_t i = 0; i < details->threads.count; i++) {
 		struct detail_thread *thread = &details->threads.items[i];
 		int status = 0;
 
-		if (!thread->writer || !thread->in_window || thread->window != window->id)
+		if (thread->failed || !thread->writer || !thread->in_window || thread->window != window->id)
 			continue;
 		status = atf_detail_writer_window_update(thread->writer, &entry);
 		if (!status && thread->touched)
@@ -363,8 +399,6 @@ static void update_entries(struct ada_details *details, const struct ada_window 
 static void window_settle(struct ada_details *details, struct ada_window *window)
 {
 	window->settled = true;
-	if (details->error.text[0])
-		window->shorts |= ADA_SHORT_DISK;
 	ada_detail_settle_losses(details, window);
 	ada_detail_size(details, window);
 	details->settled++;

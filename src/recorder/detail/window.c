@@ -169,6 +169,7 @@ static void take_over(struct ada_windows *windows, struct ada_window_entry *to, 
 	window->sufficient_bytes = most(window->sufficient_bytes, source->sufficient_bytes);
 	window->written_ns = most(window->written_ns, source->written_ns);
 	window->event_count += source->event_count;
+	window->unwritten += source->unwritten;
 	window->aged_count += source->aged_count;
 	window->aged |= source->aged;
 	window->bare |= source->bare;

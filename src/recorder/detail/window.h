@@ -46,7 +46,7 @@ enum ada_window_short {				/* bits: why a window has less than was asked */
 			ADA_SHORT_STARVED = 8,	/* no free chunk: detail was not captured; the window was cut there */
 			ADA_SHORT_STOPPED = 16, /* the recording was ended */
 			ADA_SHORT_FROZEN = 32,	/* it was being written when a longer pre-roll was asked for */
-			ADA_SHORT_DISK = 64,	/* detail files can't be written */
+			ADA_SHORT_DISK = 64,	/* some of its records could not be written */
 			ADA_SHORT_THREAD = 128, /* its thread ended in a post-roll counted in events */
 			ADA_SHORT_LOST = 256,	/* the index lost events that may have belonged to it */
 			ADA_SHORT_LATE = 512,	/* events were committed when it was written, and drained when their detail was gone */
@@ -71,6 +71,7 @@ struct ada_window {
 	bool bare;	      /* what lies around it is kept no more */
 	bool aged;	      /* some of it has gone: --disk-limit, --detail-limit */
 	uint64_t aged_count;  /* records that have */
+	uint64_t unwritten;   /* records that couldn't be written (ADA_SHORT_DISK) */
 	uint64_t event_count; /* records written, all threads, and still there; whoever writes sets it, and: */
 	uint64_t written_ns;  /* records up to here are written: a post-roll whose end is known late takes nothing back */
 	/* The engine sets `closed`; whoever writes sets `frozen` (the first record is written) and `settled`, in order of start. A

@@ -102,6 +102,7 @@ static bool split(struct ada_windows *windows, size_t i, const struct ada_hole *
 	right->window.marks.items = NULL;
 	right->window.marks.count = right->window.marks.capacity = 0;
 	right->window.event_count = 0;
+	right->window.unwritten = 0;
 	right->window.written_ns = 0;
 	right->window.frozen = false;
 	right->window.start_ns = hole->to + 1;

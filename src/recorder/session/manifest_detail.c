@@ -48,6 +48,8 @@ json_object *ada_manifest_detail_lane(const struct ada_provider *provider)
 		json_object_object_add(object, "redacted", redactions_of(provider->recorder->options));
 	json_object_object_add(object, "windows", ada_manifest_windows(provider, &metrics));
 	ada_json_count(object, "event_count", metrics.persisted_events);
+	if (metrics.unwritten_events)
+		ada_json_count(object, "lost", metrics.unwritten_events);
 	if (provider->aged_ns)
 		ada_json_count(object, "agedNs", provider->aged_ns);
 	json_object_object_add(object, "coverage_ratio", json_object_new_double(ratio < 1 ? ratio : 1));

@@ -305,7 +305,7 @@ static json_object *short_reason_of(const struct ada_provider *provider, const s
 	if (window->shorts & ADA_SHORT_LATE)
 		say(text, "some of its events came when it was written already, and their detail was overwritten by then");
 	if (window->shorts & ADA_SHORT_DISK)
-		say(text, "its detail could not be written");
+		say(text, "%" PRIu64 " of its records could not be written", window->unwritten);
 	if (window->aged)
 		say(text, "%" PRIu64 " of its records have gone: a larger --disk-limit or --detail-limit would have kept them",
 		    window->aged_count);
@@ -369,6 +369,8 @@ static json_object *window_of(const struct ada_provider *provider, const struct 
 	add_requested(object, window);
 	ada_json_count(object, "event_count", window->event_count);
 	ada_json_count(object, "eventCount", window->event_count);
+	if (window->unwritten)
+		ada_json_count(object, "lostCount", window->unwritten);
 	if (window->aged)
 		ada_json_count(object, "agedCount", window->aged_count);
 	ada_json_count(object, "markedNs", window->marked_ns);
