@@ -22,6 +22,7 @@
 #define FLIP_NS 3000000ull /* --debug-flip: between changes */
 #define FLIP_STOP_NS 500000000ull
 #define FLIP_FUNCTIONS 48u
+#define FLIP_HUSHES 4u	/* one in so many changes is without a stop */
 #define FLIP_MUTEXES 8u /* one in so many is a mutex's function, where there are any */
 
 static void take_news(void *context, uint64_t function_id, const struct ada_ledger_seen *news)
@@ -259,7 +260,7 @@ static void flip_some(struct ada_budget *budget, uint64_t now_ns)
 		else if (!function->fixed)
 			function->verdict = ADA_VERDICT_LEAVE;
 	}
-	if (next_random(budget) % 2)
+	if (next_random(budget) % FLIP_HUSHES == 0)
 		ada_budget_hush(budget, 0);
 	else
 		ada_budget_change(budget, FLIP_STOP_NS, 0);
