@@ -234,6 +234,13 @@ def test_it_is_told_where_waits_have_no_arrows(browser, serve, shop):
         assert page.text("#arrows") == ""
 
 
+def test_it_is_told_where_waits_cannot_be_told(browser, view):
+    refuse = '''const ask = window.fetch;
+window.fetch = (path, options) => String(path).includes("run=waits") ? Promise.resolve(new Response("It took too long.", { status: 500 })) : ask(path, options);'''
+    with browser.beforehand(refuse), opened_page(browser, view("story").url) as page:
+        page.until("return document.getElementById('arrows').innerText === arguments[0]", "No arrows of waits: It took too long.")
+
+
 def test_the_help_opens_by_its_button_and_closes_by_escape(browser, view):
     with opened_page(browser, view("story").url) as page:
         page.click("#help")

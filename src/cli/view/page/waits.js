@@ -1,6 +1,7 @@
 // Waits of the visible range, and arrows from each to the event that ended it. They come from a reading of the whole session, which takes
 // its time: so they are asked for when the view has been still, one question at a time, and not again where the answer has them all.
 import { ask } from "./api.js";
+import { baked } from "./baked.js";
 import { threadOf } from "./cite.js";
 import { count, duration } from "./format.js";
 import { listen, state } from "./state.js";
@@ -37,8 +38,9 @@ async function fetchWaits() {
     document.body.dataset.waits = String(known.rows.length);
     tellMore(told.rows);
     for (const redraw of redraws) redraw();
-  } catch {
+  } catch (error) {
     Object.assign(known, { from, to, whole: true }); // a session whose waits can't be told has no arrows
+    document.getElementById("arrows").textContent = baked ? "" : `No arrows of waits: ${error.message}`;
   }
   asking = false;
   waitsSoon();
