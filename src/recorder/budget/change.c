@@ -20,8 +20,7 @@ struct batch {
 	size_t count, words;
 };
 
-/* What is to become of it: what was begun is ended, unless it is to become the contrary by now. A verdict that is done says nothing more. */
-static enum ada_verdict wanted(const struct ada_budget *budget, size_t position)
+enum ada_verdict ada_budget_wanted(const struct ada_budget *budget, size_t position)
 {
 	const struct ada_budget_function *function = &budget->functions.items[position];
 
@@ -36,7 +35,7 @@ static size_t list_choices(const struct ada_budget *budget, enum ada_verdict ver
 	size_t count = 0;
 
 	for (size_t i = 0; i < budget->functions.count; i++)
-		if (wanted(budget, i) == verdict)
+		if (ada_budget_wanted(budget, i) == verdict)
 			choices[count++] = (struct ada_choice){ &budget->functions.items[i],
 								budget->lines.items[i].unfinished == verdict &&
 										!ada_budget_is_hushed(budget, i) ?
@@ -72,11 +71,6 @@ static void choose_flips(struct ada_budget *budget, struct batch *batch, enum ad
 	free(choices);
 	for (size_t i = 0; i < batch->count; i++) /* lines don't move any more */
 		batch->flips[i].words = &budget->lines.items[batch->positions[i]].words;
-}
-
-static void add(uint64_t *word, uint64_t more)
-{
-	__atomic_store_n(word, *word + more, __ATOMIC_RELAXED);
 }
 
 /* Someone else has changed the bytes: a debugger, the program itself, the loader. */
@@ -119,8 +113,8 @@ static void note_stop(const struct ada_budget *budget, const struct ada_flips *f
 
 	if (!flips->still_ns)
 		return;
-	add(&stops->count, 1);
-	add(&stops->total_ns, flips->still_ns);
+	ada_stops_add(&stops->count, 1);
+	ada_stops_add(&stops->total_ns, flips->still_ns);
 	if (flips->still_ns > stops->longest_ns)
 		__atomic_store_n(&stops->longest_ns, flips->still_ns, __ATOMIC_RELAXED);
 	if (flips->cpu_ns > stops->dearest_ns)

@@ -82,14 +82,8 @@ double ada_budget_hushed_excess(const struct ada_budget *budget, double part)
 
 bool ada_budget_wants_stop(const struct ada_budget *budget)
 {
-	for (size_t i = 0; i < budget->functions.count; i++) {
-		const struct ada_budget_function *function = &budget->functions.items[i];
-		const struct ada_budget_line *line = &budget->lines.items[i];
-
-		if (ada_budget_is_hushed(budget, i))
-			continue;
-		if (line->unfinished || function->verdict == (function->out ? ADA_VERDICT_RETURN : ADA_VERDICT_LEAVE))
+	for (size_t i = 0; i < budget->functions.count; i++)
+		if (!ada_budget_is_hushed(budget, i) && ada_budget_wanted(budget, i) != ADA_VERDICT_STAY)
 			return true;
-	}
 	return ada_budget_hushed_excess(budget, 1) > 0;
 }

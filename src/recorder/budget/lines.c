@@ -52,11 +52,6 @@ void ada_budget_unmute(struct ada_budget *budget, size_t position, uint64_t ns)
 		mute->to_ns = ns;
 }
 
-static void add(uint64_t *word, uint64_t more)
-{
-	__atomic_store_n(word, *word + more, __ATOMIC_RELAXED);
-}
-
 void ada_budget_left(struct ada_budget *budget, size_t position, uint64_t from_ns, uint64_t to_ns, double calls_per_event)
 {
 	struct ada_budget_function *function = &budget->functions.items[position];
@@ -65,14 +60,14 @@ void ada_budget_left(struct ada_budget *budget, size_t position, uint64_t from_n
 	line->loads = budget->provider->segment.modules[ADA_FUNCTION_MODULE(line->function_id)].loads;
 	line->expected = false;
 	ada_decide_left(function, to_ns);
-	add(&budget->provider->stops.left, 1);
+	ada_stops_add(&budget->provider->stops.left, 1);
 	mute_begin(budget, position, from_ns, (double)function->events * calls_per_event);
 }
 
 void ada_budget_returned(struct ada_budget *budget, size_t position, uint64_t ns)
 {
 	ada_budget_unmute(budget, position, ns);
-	add(&budget->provider->stops.returned, 1);
+	ada_stops_add(&budget->provider->stops.returned, 1);
 }
 
 static uint32_t loads_of(const struct ada_provider *provider, uint64_t function_id)

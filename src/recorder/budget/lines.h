@@ -70,6 +70,12 @@ bool ada_budget_note_windows(struct ada_budget *budget, uint64_t now_ns);
 /* Runs the verdicts: out of which functions, back into which, as far as one stop of `limit_ns` goes.
  * `calls_per_event` turns events of the last look into calls a second. */
 void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double calls_per_event);
+/* What is to become of it: what was begun is ended, unless it is to become the contrary by now. A verdict that is done says nothing more. */
+enum ada_verdict ada_budget_wanted(const struct ada_budget *budget, size_t position);
+static inline void ada_stops_add(uint64_t *word, uint64_t more) /* of struct ada_stops, which others read meanwhile */
+{
+	__atomic_store_n(word, *word + more, __ATOMIC_RELAXED);
+}
 /* hush.c: runs those that need no stop. What leaves is muted from now on, and its words are to go out when there is time. */
 void ada_budget_hush(struct ada_budget *budget, double calls_per_event);
 void ada_budget_unhush(struct ada_budget *budget, size_t position);
