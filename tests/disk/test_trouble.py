@@ -44,10 +44,10 @@ class Steps:
             assert time.monotonic() < deadline and self.process.poll() is None, self.errors.read_text()
             self.step(100000)
 
-    def until_written(self):
+    def until_written(self, name="index.at[fp]", size=4):
         """A recorder that gets no CPU may still hold the first block: then trouble finds files that were never begun."""
         deadline = time.monotonic() + 30
-        while not any(file.read_bytes()[:4] in (b"ATI2", b"ATP2") for file in self.output.glob("session_*/pid_*/thread_*/index.at[fp]")):
+        while not any(file.stat().st_size >= size and file.read_bytes()[:4] != bytes(4) for file in self.output.glob(f"session_*/pid_*/thread_*/{name}")):
             assert time.monotonic() < deadline and self.process.poll() is None, self.errors.read_text()
             time.sleep(0.01)
 
@@ -230,6 +230,26 @@ def test_the_program_ends_in_trouble(ada, steps, fault, pack):
 
 
 @pytest.mark.parametrize("pack", ["always", "never"])
+def test_a_mark_outlives_its_event(ada, steps, fault, pack):
+    """What a disk in trouble didn't take any more is no place for a mark to name; the mark itself stays, with its time."""
+    environment, file = fault("EIO", "no")
+    run = steps(f"--pack={pack}", "--trigger=symbol=counted_mark@pre=10ev,post=10ev", DISK_FAULT_OF="/index.", **environment)
+    run.step(CALLS, 1)
+    run.step(100000)
+    run.until_written("index.at[fp]", 16 << 10)
+    file.touch()
+    run.step(CALLS)
+    run.wait_for("goes on in memory")
+    run.step(CALLS, 1)
+    session, manifest = run.end()
+    assert check_stopped(ada, session, manifest, "EIO") == 2 * run.calls + 2 * run.marks
+    segment, = manifest["threads"][0]["segments"]
+    kept, lost = (mark for window in manifest["detail_lane"]["windows"] for mark in window["marks"])
+    assert kept["indexSeq"] == 2 * CALLS < segment["events"] and lost["indexSeq"] is None and lost["functionId"] == kept["functionId"], (kept, lost)
+    assert ada("narrate", session.path).status == 0
+
+
+@pytest.mark.parametrize("pack", ["always", "never"])
 def test_a_segment_is_full_in_trouble_that_lasts(ada, steps, fault, pack):
     """Its end waits for the disk, too, and what it couldn't write is lost. With 200 KiB it ends within a block."""
     environment, file = fault("EIO", "no")
@@ -275,10 +295,7 @@ def test_a_detail_file_fails_for_good(ada, steps, fault):
     environment, file = fault("EIO", "no")
     run = steps("--detail-mode=streaming", DISK_FAULT_OF="/detail.", **environment)
     run.step(100000)
-    deadline = time.monotonic() + 30
-    while not any(detail.stat().st_size > 1 << 20 for detail in run.output.glob("session_*/pid_*/thread_*/detail.atf")):
-        assert time.monotonic() < deadline and run.process.poll() is None, run.errors.read_text()
-        time.sleep(0.01)
+    run.until_written("detail.atf", 1 << 20)
     file.touch()
     run.step(10000)
     session, manifest = run.end()

@@ -206,6 +206,11 @@ static void note_stretch(struct ada_lane *lane, uint64_t seq, uint32_t segment, 
 	ada_array_push(&lane->stretches, stretch); /* without memory: marks behind it have no place */
 }
 
+bool ada_lane_has(const struct ada_lane *lane, uint32_t segment, uint64_t index_seq)
+{
+	return segment < lane->segments.count && index_seq < lane->segments.items[segment];
+}
+
 bool ada_lane_place(const struct ada_lane *lane, uint64_t seq, uint32_t *segment, uint64_t *index_seq)
 {
 	size_t i = ada_array_below(&lane->stretches, seq, seq + 1);
@@ -216,7 +221,7 @@ bool ada_lane_place(const struct ada_lane *lane, uint64_t seq, uint32_t *segment
 	stretch = &lane->stretches.items[i - 1];
 	*segment = stretch->segment;
 	*index_seq = stretch->index_seq + (seq - stretch->seq);
-	return *index_seq < lane->segments.items[stretch->segment];
+	return ada_lane_has(lane, *segment, *index_seq);
 }
 
 int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq,

@@ -125,6 +125,8 @@ void ada_lane_aged(struct ada_lane *lane, const struct ada_lane_options *options
 /* Whether the segment is one that windows keep, of those before `leaving`. */
 bool ada_lane_keeps(const struct ada_lane *lane, uint32_t segment);
 void ada_lane_keep(struct ada_lane *lane, uint32_t segment, bool keeps);
+/* Whether the segment has so many events; what a packed block held that a full disk did not take is no longer there. */
+bool ada_lane_has(const struct ada_lane *lane, uint32_t segment, uint64_t index_seq);
 /* Where an event of the ring is in the files; false: not there. */
 bool ada_lane_place(const struct ada_lane *lane, uint64_t seq, uint32_t *segment, uint64_t *index_seq);
 /* Whether that segment is packed. */

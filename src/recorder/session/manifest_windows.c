@@ -109,6 +109,15 @@ static void add_span(json_object *object, const struct ada_rule_info *info, cons
 	json_object_object_add(object, "begin", begin);
 }
 
+/* Whether the event's place is known, and the event was not lost since: with a packed block that a full disk didn't take. */
+static bool names_event(const struct ada_provider *provider, const struct ada_window_mark *mark)
+{
+	const struct ada_drain *drain = &provider->drain;
+
+	return mark->index_seq != UINT64_MAX && mark->thread < drain->lanes.count &&
+	       ada_lane_has(&drain->lanes.items[mark->thread], mark->segment, mark->index_seq);
+}
+
 static json_object *mark_of(const struct ada_provider *provider, const struct ada_window_mark *mark)
 {
 	json_object *object = json_object_new_object(), *rules = json_object_new_array();
@@ -123,7 +132,7 @@ static json_object *mark_of(const struct ada_provider *provider, const struct ad
 			first = info;
 	}
 	known = first.trigger;
-	event = mark->index_seq != UINT64_MAX;
+	event = names_event(provider, mark);
 	json_object_object_add(object, "kind", known ? kind_of(&first) : NULL);
 	json_object_object_add(object, "rule", known ? json_object_new_uint64(first.id) : NULL);
 	json_object_object_add(object, "rules", rules);
