@@ -19,7 +19,7 @@ PATIENCE = 60
 MEMORY = 16 << 30               # of what hangs, most of it reserved and never used: jq takes more for as long as it runs
 HANGS = {"hang": lambda said: said.count(" deadlock ") == 2,            # by what `ada top` says
          "endless": lambda said: "onig_search" in said or "jq_next" in said and "libjq.so.1+0x" not in said}
-REAL = ("assertion", "endless", "checkpoint")
+REAL = ("assertion", "endless")
 EXERCISES = ("spike", "hang", "crash")
 
 
@@ -62,21 +62,17 @@ def on_a_disk(place):
     return subprocess.run(["stat", "--file-system", "--format=%T", place], capture_output=True, text=True, check=True).stdout.strip() not in ("tmpfs", "ramfs")
 
 
-@pytest.mark.traces
-@pytest.mark.parametrize("page, program", [*((PAGES / f"{name}.md", None) for name in REAL), *((PAGES / f"{name}.md", name) for name in EXERCISES),
-                                           (MANUAL, "spike")], ids=[*REAL, *EXERCISES, "manual"])
-def test_what_a_page_shows(ada, tmp_path, page, program, need):
-    if page.stem == "checkpoint":
-        need(on_a_disk(tmp_path), "a disk below the tests' directory: in memory fdatasync takes no time")
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "ada").symlink_to(ada.path)
+def walk(ada, place, page, program):
+    """Runs a page's commands in this directory, and holds what they say against what the page shows."""
+    (place / "bin").mkdir(parents=True)
+    (place / "bin" / "ada").symlink_to(ada.path)
     if program:
-        shutil.copy(PAGES / f"{program}.c", tmp_path)
-    environment = {**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+        shutil.copy(PAGES / f"{program}.c", place)
+    environment = {**os.environ, "PATH": f"{place}/bin:{os.environ['PATH']}"}
     background = []
 
     def run(command):
-        result = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        result = subprocess.run(["bash", "-c", command], cwd=place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 timeout=PATIENCE)
         return result.stdout.decode()
 
@@ -86,7 +82,7 @@ def test_what_a_page_shows(ada, tmp_path, page, program, need):
             assert background and time.monotonic() < end, f"{what}: {command}\n{plain(said)}"
 
     def start(command):
-        background.append(subprocess.Popen(shlex.split(command), cwd=tmp_path, env=environment, start_new_session=True, stdout=subprocess.DEVNULL,
+        background.append(subprocess.Popen(shlex.split(command), cwd=place, env=environment, start_new_session=True, stdout=subprocess.DEVNULL,
                                            stderr=subprocess.DEVNULL, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))))
         until("it never hung", "ada top --once", lambda said: "being recorded" in said and HANGS[page.stem](said))
 
@@ -109,3 +105,27 @@ def test_what_a_page_shows(ada, tmp_path, page, program, need):
     finally:
         while background:
             end(signal.SIGINT)
+
+
+PAGES_AND_PROGRAMS = {**{name: (PAGES / f"{name}.md", None) for name in REAL}, **{name: (PAGES / f"{name}.md", name) for name in EXERCISES},
+                      "manual": (MANUAL, "spike")}
+
+
+@pytest.mark.traces
+@pytest.mark.parametrize("page, program", PAGES_AND_PROGRAMS.values(), ids=PAGES_AND_PROGRAMS)
+def test_what_a_page_shows(ada, tmp_path, page, program):
+    walk(ada, tmp_path, page, program)
+
+
+@pytest.mark.traces
+def test_what_the_page_of_a_slow_disk_shows(ada, tmp_path, need):
+    """It is right where the disk is slower than all else that goes on: a machine that has no processor for sqlite3, or a disk that takes a checkpoint in no
+    time, has other spikes, and ada tells of those. So one of three times does."""
+    need(on_a_disk(tmp_path), "a disk below the tests' directory: in memory fdatasync takes no time")
+    said = []
+    for attempt in range(3):
+        try:
+            return walk(ada, tmp_path / str(attempt), PAGES / "checkpoint.md", None)
+        except AssertionError as error:
+            said.append(str(error)[:3000])
+    pytest.fail("\n".join(said))
