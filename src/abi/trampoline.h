@@ -6,6 +6,8 @@
  *             +--------------------------+
  *   code + ADA_TRAMPOLINE_DATA
  *   +0        | u64 function id          |
+ *   +8        | u64 return stub          |  near stubs: 0 until the call they are for is recorded for the first time
+ *   +31       | ADA_TRAMPOLINE_PASSED, ..|  near stubs: until then it passed once, since the function is muted
  *   +32       | u64 where a GOT hook's   |  trampolines of GOT slots
  *             |     call goes on         |
  *             | ... or the filter        |  of a mutex's function in libc (agent/hook/filter.c): where its patch may lead instead
@@ -15,6 +17,9 @@
 
 #define ADA_TRAMPOLINE_DATA (1u << 20)
 #define ADA_TRAMPOLINE_DATA_FUNCTION 0u
+#define ADA_TRAMPOLINE_DATA_STUB 8u
+#define ADA_TRAMPOLINE_DATA_PASSED 31u
+#define ADA_TRAMPOLINE_PASSED 0x80u
 #define ADA_TRAMPOLINE_DATA_TARGET 32u
 #define ADA_TRAMPOLINE_DATA_FILTER 32u
 #define ADA_JUMP_OPCODE 0xe9u  /* jmp rel32, of 5 bytes */

@@ -67,6 +67,8 @@ static void stubs_constants(void)
 	CONSTANT(ADA_NEAR_STUB_PASS);
 	CONSTANT(ADA_NEAR_STUB_BODY);
 	CONSTANT(ADA_NEAR_STUB_END);
+	printf("#define HOOK_PASSED %u\n", ADA_HOOK_BEHIND + ADA_TRAMPOLINE_DATA_PASSED);
+	CONSTANT(ADA_TRAMPOLINE_PASSED);
 }
 
 /* The bit field behind `number`, the entry's set first. */

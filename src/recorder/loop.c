@@ -43,6 +43,7 @@
 #define QUIET_NS 500000000ull /* how long a quiet thread's events may wait */
 #define LAST_WORDS_NS 2000000000ull
 #define CALIBRATE_NS 100000000ull
+#define MUTES_PAUSES 5u /* where only mutes have changed, which they may do all the time: a hundredth of a processor's time goes into it */
 #define MANIFEST_NS 2000000000ull     /* how often a changed manifest is written anew */
 #define MANIFEST_THREAD_NS 2000000ull /* where only threads have come, so much less often for each that is in it: it takes some 10 us */
 #define MANY_THREADS 128	      /* in a manifest: it takes half a megabyte to put together */
@@ -116,13 +117,15 @@ static void keep_manifest(struct ada_loop *loop, struct ada_provider *provider, 
 	/* Who asks while it is recorded finds there whom a join waits for; of a disk that is full nobody takes room for that. */
 	bool came = provider->drain.lanes.count > provider->thread_count && !provider->drain.failed && !provider->drain.stopped_ns &&
 		    !provider->drain.holding && now - provider->manifest_ns > MANIFEST_NS + provider->thread_count * MANIFEST_THREAD_NS;
+	uint64_t pause_ns = ada_paper_pause_ns(&provider->manifest);
 	bool due = !provider->begun || came || (changed && now - provider->manifest_ns > MANIFEST_NS) ||
-		   (provider->windows_changed && now - provider->manifest_ns > ada_paper_pause_ns(&provider->manifest));
+		   (provider->windows_changed && now - provider->manifest_ns > pause_ns) ||
+		   (provider->mutes_changed && now - provider->manifest_ns > pause_ns * MUTES_PAUSES);
 
 	if (!due || ada_paper_pending(&provider->manifest))
 		return;
 	__atomic_store_n(&provider->changed, false, __ATOMIC_RELEASE);
-	provider->windows_changed = false;
+	provider->windows_changed = provider->mutes_changed = false;
 	if (!provider->begun)
 		loop->sessions_changed = true;
 	provider->begun = true;

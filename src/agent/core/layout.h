@@ -109,7 +109,9 @@ struct ada_hook {
 	uint32_t reads_vectors : 1; /* the function may read xmm0 to xmm7 as its caller left them */
 	uint32_t is_near : 1;	    /* a near stub's: it ends here (trampoline.c) */
 	uint32_t tells_holder : 1;  /* of a lock, behind its filter (filter.c): its calls say who holds the mutex */
-	uint64_t target;	    /* of a GOT hook: what its body jumps to. Of a mutex's function: its filter, or 0 */
+	uint32_t reserved : 6;
+	uint32_t passed : 1; /* ADA_TRAMPOLINE_PASSED; written by hooks alone */
+	uint64_t target;     /* of a GOT hook: what its body jumps to. Of a mutex's function: its filter, or 0 */
 	/* For unwinders: region.S. No cache line of hooks holds code, and no two hooks share one. */
 	uint64_t start;		/* of the trampoline that has this cell, behind a lead; later cells have no more */
 	uint64_t original;	/* what the body's start is a copy of */
@@ -118,6 +120,7 @@ struct ada_hook {
 static_assert(sizeof(struct ada_hook) == ADA_TRAMPOLINE_BYTES, "hooks and trampolines have one stride");
 static_assert(offsetof(struct ada_hook, target) == ADA_NEAR_STUB_BYTES, "near stubs and their hooks have one stride");
 static_assert(ADA_BLOCK_BYTES == ADA_TRAMPOLINE_DATA && offsetof(struct ada_hook, function_id) == ADA_TRAMPOLINE_DATA_FUNCTION &&
+		      offsetof(struct ada_hook, stub) == ADA_TRAMPOLINE_DATA_STUB &&
 		      offsetof(struct ada_hook, target) == ADA_TRAMPOLINE_DATA_TARGET &&
 		      offsetof(struct ada_hook, target) == ADA_TRAMPOLINE_DATA_FILTER,
 	      "the recorder reads them");

@@ -16,10 +16,11 @@
 #define SETTLE_NS 200000000ull /* at most, for what was recorded before a change to be drained */
 #define STOP_NS 5000000ull     /* a stop; all of them together: */
 #define STOPS_FREE_NS 15000000ull
-#define STOPS_SHARE 500	   /* a five hundredth of the time */
-#define EVENT_NS 20.0	   /* where the program has not had enough short calls, and nothing was measured */
-#define STILL_SPEAKS 1000u /* events in a look of a function whose hook is out: it is called in ways that weren't known */
-#define FLIP_NS 3000000ull /* --debug-flip: between changes */
+#define STOPS_SHARE 500	       /* a five hundredth of the time */
+#define EVENT_NS 20.0	       /* where the program has not had enough short calls, and nothing was measured */
+#define CALLS_NS 1000000000ull /* until calls are looked for that were made since a stop; then twice as long each time */
+#define STILL_SPEAKS 1000u     /* events in a look of a function whose hook is out: it is called in ways that weren't known */
+#define FLIP_NS 3000000ull     /* --debug-flip: between changes */
 #define FLIP_STOP_NS 500000000ull
 #define FLIP_FUNCTIONS 48u
 #define FLIP_HUSHES 4u	/* one in so many changes is without a stop */
@@ -110,6 +111,28 @@ static void notice_speakers(struct ada_budget *budget, uint64_t now_ns)
 		}
 }
 
+/* Calls that a function's words don't have, for they were made for the first time behind the stop: until they are there, its hook lets them pass. */
+static void follow_calls(struct ada_budget *budget, uint64_t now_ns)
+{
+	if (now_ns < budget->calls_ns)
+		return;
+	budget->calls_pause_ns = budget->calls_pause_ns ? 2 * budget->calls_pause_ns : CALLS_NS;
+	budget->calls_ns = now_ns + budget->calls_pause_ns;
+	ada_text_forget(&budget->text);
+	for (size_t i = 0; i < budget->lines.count; i++) {
+		struct ada_budget_line *line = &budget->lines.items[i];
+		size_t count = line->words.items.count;
+
+		if (!budget->functions.items[i].out || !line->found || line->whole || line->unfinished || line->words.filters)
+			continue;
+		ada_words_add_calls(&line->words, &budget->text, line->function_id);
+		if (line->words.items.count > count) {
+			line->unfinished = ADA_VERDICT_LEAVE;
+			line->reached = count;
+		}
+	}
+}
+
 static void publish(struct ada_budget *budget)
 {
 	uint64_t muted = 0;
@@ -136,7 +159,10 @@ static bool any_verdict(const struct ada_budget *budget, enum ada_verdict verdic
 static void carry_out(struct ada_budget *budget, uint64_t now_ns, double calls_per_event)
 {
 	ada_budget_hush(budget, calls_per_event);
-	if (may_stop(budget, now_ns) && ada_budget_wants_stop(budget))
+	if (!may_stop(budget, now_ns))
+		return;
+	follow_calls(budget, now_ns);
+	if (ada_budget_wants_stop(budget, now_ns))
 		ada_budget_change(budget, STOP_NS, calls_per_event);
 }
 

@@ -10,7 +10,7 @@
 #define FLIPS_MAX 1000u	    /* functions a stop, ... */
 #define WORDS_MAX 40000u    /* ... and words */
 #define WAIT_NS 30000000ull /* for a CPU, where a process has but one thread */
-#define HUSHED_REST 0.5	    /* of what is worth a stop: functions that cost less together stay hushed */
+#define HUSHED_REST 0.1	    /* of what is worth a stop: functions that cost less together stay hushed */
 #define FAILED_NS 50000000ull
 #define FAILURES_MAX 5u /* doublings of that */
 
@@ -162,11 +162,12 @@ void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double call
 		} else {
 			budget->failures = 0;
 			budget->next_ns = 0;
+			budget->waiting_ns = 0;
 		}
 		for (size_t i = 0; !status && i < batch->count; i++)
 			note_one(budget, &flips, &batch->flips[i], batch->positions[i], calls_per_event);
 		budget->settling = !status;
-		budget->provider->windows_changed = true; /* its manifest says what is out, soon */
+		budget->provider->mutes_changed = true; /* its manifest says what is out, soon */
 	}
 	free(batch);
 }

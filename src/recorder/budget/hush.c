@@ -8,6 +8,8 @@
 /* What a call that passes costs, of what one that is recorded is thought to. Both cost several times as much in code that lies in no cache. */
 #define CALL_PART 0.6
 #define WORTH_A_STOP 0.1 /* of the budget, that these calls cost together */
+#define CALM_NS 60000000ull
+#define PATIENCE_NS 400000000ull
 
 bool ada_budget_is_hushed(const struct ada_budget *budget, size_t position)
 {
@@ -61,14 +63,22 @@ void ada_budget_hush(struct ada_budget *budget, double calls_per_event)
 		}
 	}
 	if (any) {
+		budget->hushed_ns = ada_clock_boottime_ns();
+		budget->waiting_ns = budget->waiting_ns ? budget->waiting_ns : budget->hushed_ns;
 		budget->settling = true;
-		budget->provider->windows_changed = true;
+		budget->provider->mutes_changed = true;
 	}
 }
 
 double ada_budget_hushed_cost(const struct ada_budget *budget, size_t position)
 {
 	return ada_budget_is_hushed(budget, position) ? budget->functions.items[position].share * CALL_PART : 0;
+}
+
+/* A stop costs its time however little is done in it: so it waits until no more is hushed, but not for long. */
+static bool is_calm(const struct ada_budget *budget, uint64_t now_ns)
+{
+	return now_ns >= budget->hushed_ns + CALM_NS || now_ns >= budget->waiting_ns + PATIENCE_NS;
 }
 
 double ada_budget_hushed_excess(const struct ada_budget *budget, double part)
@@ -80,10 +90,10 @@ double ada_budget_hushed_excess(const struct ada_budget *budget, double part)
 	return sum - budget->decider.budget * WORTH_A_STOP * part;
 }
 
-bool ada_budget_wants_stop(const struct ada_budget *budget)
+bool ada_budget_wants_stop(const struct ada_budget *budget, uint64_t now_ns)
 {
 	for (size_t i = 0; i < budget->functions.count; i++)
 		if (!ada_budget_is_hushed(budget, i) && ada_budget_wanted(budget, i) != ADA_VERDICT_STAY)
 			return true;
-	return ada_budget_hushed_excess(budget, 1) > 0;
+	return is_calm(budget, now_ns) && ada_budget_hushed_excess(budget, 1) > 0;
 }

@@ -77,6 +77,13 @@ static bool share_module(const struct ada_budget *budget, const struct ada_budge
 	       budget->text.modules.items[id].plan == relative->text.modules.items[id].plan;
 }
 
+static bool lies_alike(const struct ada_budget *budget, const struct ada_budget *relative, uint64_t function_id)
+{
+	uint32_t id = ADA_FUNCTION_MODULE(function_id);
+
+	return share_module(budget, relative, function_id) && budget->text.modules.items[id].base == relative->text.modules.items[id].base;
+}
+
 /* What that process has out. */
 static void take_relative(struct ada_budget *budget, const struct ada_budget *relative)
 {
@@ -120,6 +127,8 @@ static void take_heir(struct ada_budget *budget, const struct ada_budget *child,
 		return;
 	if (from->mute && child->provider->mutes.items[from->mute - 1].calls_a_second > 0) /* not a child that let go of it unseen */
 		line->calls_a_second = child->provider->mutes.items[from->mute - 1].calls_a_second;
+	if (!line->found && !line->fixed && lies_alike(budget, child, from->function_id)) /* it makes calls that this process doesn't */
+		ada_budget_copy_words(line, from);
 	if (budget->functions.items[position].out)
 		ada_decide_stays(&budget->functions.items[position], now_ns);
 	else

@@ -6,6 +6,7 @@
 #include "trigger/pattern.h"
 #include "recorder/state/provider.h"
 
+#define CALLS_NS 1000000000ull /* until the first look for calls that were made since a stop */
 #define FORKED_NS 100000000ull /* between a fork and its child's first word to us */
 
 size_t ada_budget_line_of(struct ada_budget *budget, uint64_t function_id)
@@ -174,7 +175,20 @@ static bool was_out(const struct ada_mute *mute, uint64_t start_ns)
 	return mute->from_ns <= start_ns && (!mute->to_ns || mute->to_ns + FORKED_NS >= start_ns);
 }
 
-static void copy_words(struct ada_budget *budget, size_t position, const struct ada_budget *parent, uint64_t function_id)
+bool ada_budget_copy_words(struct ada_budget_line *line, const struct ada_budget_line *from)
+{
+	if (!from->found || ada_array_reserve(&line->words.items, from->words.items.count))
+		return false;
+	memcpy(line->words.items.items, from->words.items.items, from->words.items.count * sizeof *from->words.items.items);
+	line->words.items.count = from->words.items.count;
+	line->words.patch = from->words.patch;
+	line->words.filters = from->words.filters;
+	line->words.copied = from->words.copied;
+	line->found = true;
+	return true;
+}
+
+static void inherit_words(struct ada_budget *budget, size_t position, const struct ada_budget *parent, uint64_t function_id)
 {
 	struct ada_budget_line *line = &budget->lines.items[position];
 	const struct ada_budget_line *from;
@@ -184,13 +198,8 @@ static void copy_words(struct ada_budget *budget, size_t position, const struct 
 		return;
 	from = &parent->lines.items[number];
 	budget->functions.items[position].share = parent->functions.items[number].share;
-	if (!from->found || ada_array_reserve(&line->words.items, from->words.items.count))
+	if (!ada_budget_copy_words(line, from))
 		return;
-	memcpy(line->words.items.items, from->words.items.items, from->words.items.count * sizeof *from->words.items.items);
-	line->words.items.count = from->words.items.count;
-	line->words.patch = from->words.patch;
-	line->words.filters = from->words.filters;
-	line->found = true;
 	line->unfinished = from->unfinished; /* from the first word on: the fork may lie before the last stop */
 	if (budget->text.memory < 0 || !ada_words_are(&line->words, &budget->text, false))
 		return;
@@ -227,7 +236,7 @@ static void inherit(struct ada_budget *budget)
 		budget->lines.items[position].loads = loads_of(provider, mute->function_id);
 		budget->lines.items[position].hushed = hushed;
 		mute_begin(budget, position, provider->start_ns, calls_before(parent->budget, mute));
-		copy_words(budget, position, parent->budget, mute->function_id);
+		inherit_words(budget, position, parent->budget, mute->function_id);
 	}
 }
 
@@ -245,6 +254,7 @@ int ada_budget_open(struct ada_budget **result, struct ada_provider *provider, b
 	budget->random = budget->start_ns | 1;
 	budget->settling = true;
 	budget->pace = ADA_PACE_FIRST;
+	budget->calls_ns = budget->start_ns + CALLS_NS;
 	/* Where the memory isn't to be had no hook is ever taken out, and the first try says why. */
 	budget->text.memory = -1;
 	if (!ended && ada_text_open(&budget->text, provider) == -EAGAIN) {

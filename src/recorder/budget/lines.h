@@ -43,9 +43,11 @@ struct ada_budget {
 	uint64_t base_ns, base_cpu_ns, base_events, base_lost; /* the last look */
 	unsigned failures;				       /* in a row */
 	bool given_up, learnt;
-	uint64_t windows_ns;	   /* windows that begin earlier have been looked at */
-	unsigned windows_missed;   /* that were waited for in vain */
-	uint64_t windows_since_ns; /* since when the next one is waited for; 0: it isn't */
+	uint64_t calls_ns, calls_pause_ns; /* when calls that were made since are looked for next, and how long after the look before */
+	uint64_t hushed_ns, waiting_ns;	   /* when the last was hushed; and the first since the last stop, 0: none was */
+	uint64_t windows_ns;		   /* windows that begin earlier have been looked at */
+	unsigned windows_missed;	   /* that were waited for in vain */
+	uint64_t windows_since_ns;	   /* since when the next one is waited for; 0: it isn't */
 	uint64_t random;
 };
 
@@ -60,6 +62,8 @@ void ada_budget_follow_modules(struct ada_budget *budget);
 /* Whether rules and --keep name it, where that isn't known. False: it can't be known now. */
 bool ada_budget_look_up(struct ada_budget *budget, size_t position);
 bool ada_budget_find(struct ada_budget *budget, size_t position); /* its words. False: its hook stays (`fixed`) */
+/* False: it has none, or there is no memory. */
+bool ada_budget_copy_words(struct ada_budget_line *line, const struct ada_budget_line *from);
 /* Its hook is in again since then; or it is known to be by now. */
 void ada_budget_unmute(struct ada_budget *budget, size_t position, uint64_t ns);
 /* Its hook went out, or came back, by what this process's budget has done: that is counted, too. */
@@ -84,5 +88,5 @@ double ada_budget_hushed_cost(const struct ada_budget *budget, size_t position);
 /* By how much these costs together exceed that part of what is worth a stop. */
 double ada_budget_hushed_excess(const struct ada_budget *budget, double part);
 /* Is there anything to be done in a stop that is worth one? */
-bool ada_budget_wants_stop(const struct ada_budget *budget);
+bool ada_budget_wants_stop(const struct ada_budget *budget, uint64_t now_ns);
 #endif

@@ -231,6 +231,17 @@ static enum ada_fixed find_patch(struct ada_words *words, const struct ada_text 
 	return ada_array_push(&words->items, word) ? ADA_FIXED_UNKNOWN : ADA_FIXED_NOT;
 }
 
+/* Of the near stub at that address; one that can't be read has not. */
+static bool was_called(const struct ada_text *text, uint64_t code)
+{
+	uint64_t stub;
+	uint8_t passed;
+
+	code += ADA_TRAMPOLINE_DATA;
+	return get(text, code + ADA_TRAMPOLINE_DATA_STUB, &stub, sizeof stub) &&
+	       get(text, code + ADA_TRAMPOLINE_DATA_PASSED, &passed, sizeof passed) && (stub || passed & ADA_TRAMPOLINE_PASSED);
+}
+
 static enum ada_fixed find_call(struct ada_words *words, const struct ada_text *text, uint64_t behind, uint64_t function,
 				uint64_t function_id)
 {
@@ -247,6 +258,8 @@ static enum ada_fixed find_call(struct ada_words *words, const struct ada_text *
 		return ADA_FIXED_MANY;
 	if (!is_hook_of(text, behind + (uint64_t)(int64_t)distance, function_id))
 		return ADA_FIXED_UNKNOWN;
+	if (!was_called(text, behind + (uint64_t)(int64_t)distance))
+		return ADA_FIXED_NOT;
 	memcpy(word.in, &distance, sizeof distance);
 	memcpy(word.out, &plain, sizeof plain);
 	return ada_array_push(&words->items, word) ? ADA_FIXED_UNKNOWN : ADA_FIXED_NOT;
@@ -358,6 +371,17 @@ void ada_words_add(struct ada_words *words, const struct ada_text *text, uint64_
 			if (!has_word(words, slots.items.items[i].at))
 				ada_array_push(&words->items, slots.items.items[i]);
 	ada_array_free(&slots.items);
+}
+
+void ada_words_add_calls(struct ada_words *words, const struct ada_text *text, uint64_t function_id)
+{
+	uint32_t id = ADA_FUNCTION_MODULE(function_id), symbol = ADA_FUNCTION_SYMBOL(function_id);
+	const struct ada_text_module *module = id < text->modules.count ? &text->modules.items[id] : NULL;
+	size_t count = words->items.count;
+
+	if (module && module->traced && words->patch &&
+	    find_calls(words, text, module, ada_plan_functions(module->plan)[symbol].hook, function_id))
+		words->items.count = count;
 }
 
 bool ada_words_are(const struct ada_words *words, const struct ada_text *text, bool out)

@@ -95,6 +95,7 @@ struct ada_provider {
 	ADA_ARRAY(struct ada_module_state) modules;
 	size_t inherited;     /* of the modules: those that a fork's child has of its parent */
 	bool windows_changed; /* as `changed`, but because of windows; the main thread's */
+	bool mutes_changed;   /* likewise, because of mutes */
 	/* Atomic */
 	bool changed;		/* the manifest is out of date */
 	bool replaced;		/* by exec: another image of this pid said HELLO */

@@ -193,15 +193,21 @@ static uint8_t *flags_of(void *function)
 static void what_is_muted_passes(void **state)
 {
 	const uint32_t count = 100;
+	uint32_t passed = 0;
 
 	for (size_t i = 0; i < 2 * sizeof sets / sizeof *sets; i++) {
 		const uint32_t free = sets[i / 2].entry | sets[i / 2].exit, rules = i % 2 ? ADA_POLICY_CALL | ADA_POLICY_RETURN : 0;
+		const struct ada_hook *near;
 
 		begin(sets[i / 2].entry, sets[i / 2].exit);
+		near = (struct ada_hook *)((uint8_t *)probed_near + ADA_BLOCK_BYTES);
+		assert_false(near->passed);
 		for (int known = 0; known < 2; known++) {
 			*flags_of(probed) = (uint8_t)(ADA_POLICY_MUTED | rules);
 			calls(count, probed, free);
 			calls(count, probed_near, free);
+			assert_true(near->passed || near->stub);
+			passed += near->passed;
 			assert_int_equal(fake_count().calls, known * 3 * count);
 			calls(count, probe_tail, free); /* which is recorded, and ends with a call of probed */
 			*flags_of(probed) = 0;
@@ -214,6 +220,7 @@ static void what_is_muted_passes(void **state)
 		assert_int_equal(fake_count().errors + fake_count().lost + fake_count().exceptions, 0);
 		assert_int_equal(fake_frames(), 0);
 	}
+	assert_int_not_equal(passed, 0);
 }
 
 /* --- a rule looks at a call ------------------------------------------------------------------------------------------------ */
