@@ -6,6 +6,7 @@
 #define SLACK_NS 100000ull /* the clock's inverse is off by less */
 #define TRIES_MAX 10000
 #define SPOOL_NS 1000000ull
+#define IDLE_LOOKS 64u
 #define AHEAD_PARTS 1000 /* for a time yet to come: slopes differ by less than one part in so many */
 
 struct ada_pin ada_detail_pin(const struct ada_details *details)
@@ -137,6 +138,17 @@ static void free_held(struct ada_details *details, struct ada_pin narrowed)
 	}
 }
 
+/* As long as nothing is pinned no chunk is held. One that an agent was about to hold just before that is found in time. */
+static bool may_be_held(struct ada_details *details, struct ada_pin narrowed)
+{
+	bool pins = ada_pin_bound(narrowed) != ADA_PIN_NONE, changed = narrowed.start != details->looked_start;
+
+	details->looked_start = narrowed.start;
+	if (pins || changed || details->segment->detail_mode == ADA_DETAIL_STREAMING)
+		details->idle_looks = 0;
+	return details->idle_looks++ % IDLE_LOOKS == 0;
+}
+
 bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool look)
 {
 	struct ada_pin narrowed = { .start = ADA_PIN_NONE, .end = 0 };
@@ -168,7 +180,8 @@ bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool lo
 		}
 	end_post_rolls(details);
 	ada_marks_settle(details->marks, wanted_between, details);
-	free_held(details, narrowed);
+	if (may_be_held(details, narrowed))
+		free_held(details, narrowed);
 	return true;
 }
 

@@ -99,6 +99,8 @@ struct ada_details {
 	uint64_t linger_ns;			    /* the longest pre-roll that any rule in force asks for */
 	unsigned patience;			    /* turns that a due window has waited for threads */
 	uint64_t looked_ns, narrowed_ns, closed_ns; /* when the pool was looked through, the pin narrowed, files closed */
+	uint64_t looked_start;			    /* the pin's, when held chunks were last looked for, ... */
+	unsigned idle_looks;			    /* ... and looks since it changed, or pinned anything */
 	bool all_ended;				    /* persist_all, oneshot: the pool is full */
 	bool finished;
 	struct ada_error error; /* first failure of a detail file */
