@@ -107,6 +107,7 @@ static void notice_speakers(struct ada_budget *budget, uint64_t now_ns)
 		    budget->functions.items[i].events > STILL_SPEAKS) {
 			ada_text_look(&budget->text, budget->provider);
 			ada_words_add(&budget->lines.items[i].words, &budget->text, budget->lines.items[i].function_id);
+			ada_words_add_calls(&budget->lines.items[i].words, &budget->text, budget->lines.items[i].function_id);
 			ada_budget_unmute(budget, i, now_ns);
 		}
 }
@@ -114,10 +115,9 @@ static void notice_speakers(struct ada_budget *budget, uint64_t now_ns)
 /* Calls that a function's words don't have, for they were made for the first time behind the stop: until they are there, its hook lets them pass. */
 static void follow_calls(struct ada_budget *budget, uint64_t now_ns)
 {
-	if (now_ns < budget->calls_ns)
+	if (now_ns < budget->start_ns + (budget->calls_age_ns ? budget->calls_age_ns : CALLS_NS))
 		return;
-	budget->calls_pause_ns = budget->calls_pause_ns ? 2 * budget->calls_pause_ns : CALLS_NS;
-	budget->calls_ns = now_ns + budget->calls_pause_ns;
+	budget->calls_age_ns = 2 * (now_ns - budget->start_ns);
 	ada_text_forget(&budget->text);
 	for (size_t i = 0; i < budget->lines.count; i++) {
 		struct ada_budget_line *line = &budget->lines.items[i];

@@ -6,7 +6,6 @@
 #include "trigger/pattern.h"
 #include "recorder/state/provider.h"
 
-#define CALLS_NS 1000000000ull /* until the first look for calls that were made since a stop */
 #define FORKED_NS 100000000ull /* between a fork and its child's first word to us */
 
 size_t ada_budget_line_of(struct ada_budget *budget, uint64_t function_id)
@@ -68,6 +67,7 @@ void ada_budget_left(struct ada_budget *budget, size_t position, uint64_t from_n
 void ada_budget_returned(struct ada_budget *budget, size_t position, uint64_t ns)
 {
 	ada_budget_unmute(budget, position, ns);
+	budget->lines.items[position].found = false; /* it may be called from other places by the time that it goes out again */
 	ada_stops_add(&budget->provider->stops.returned, 1);
 }
 
@@ -254,7 +254,6 @@ int ada_budget_open(struct ada_budget **result, struct ada_provider *provider, b
 	budget->random = budget->start_ns | 1;
 	budget->settling = true;
 	budget->pace = ADA_PACE_FIRST;
-	budget->calls_ns = budget->start_ns + CALLS_NS;
 	/* Where the memory isn't to be had no hook is ever taken out, and the first try says why. */
 	budget->text.memory = -1;
 	if (!ended && ada_text_open(&budget->text, provider) == -EAGAIN) {

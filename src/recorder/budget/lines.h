@@ -43,11 +43,11 @@ struct ada_budget {
 	uint64_t base_ns, base_cpu_ns, base_events, base_lost; /* the last look */
 	unsigned failures;				       /* in a row */
 	bool given_up, learnt;
-	uint64_t calls_ns, calls_pause_ns; /* when calls that were made since are looked for next, and how long after the look before */
-	uint64_t hushed_ns, waiting_ns;	   /* when the last was hushed; and the first since the last stop, 0: none was */
-	uint64_t windows_ns;		   /* windows that begin earlier have been looked at */
-	unsigned windows_missed;	   /* that were waited for in vain */
-	uint64_t windows_since_ns;	   /* since when the next one is waited for; 0: it isn't */
+	uint64_t calls_age_ns;		/* how old it is when calls that were made since are looked for next; 0: it was never */
+	uint64_t hushed_ns, waiting_ns; /* when the last was hushed; and the first since the last stop, 0: none was */
+	uint64_t windows_ns;		/* windows that begin earlier have been looked at */
+	unsigned windows_missed;	/* that were waited for in vain */
+	uint64_t windows_since_ns;	/* since when the next one is waited for; 0: it isn't */
 	uint64_t random;
 };
 
