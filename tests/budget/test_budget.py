@@ -3,6 +3,7 @@ counts are the program's own (program.cc)."""
 import ctypes
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -298,14 +299,22 @@ def all_out_and_back(ada, program, output):
     return ledger
 
 
+def stolen():
+    """What the host took of this guest's processors."""
+    return int(pathlib.Path("/proc/stat").read_text().split()[8])
+
+
 @pytest.mark.parametrize("threads", [8, 64])
 def test_no_stop_is_longer_than_it_may_be(ada, build_dir, tmp_path, threads):
-    """How long ada works in a stop is its own doing; how long it waits for a processor meanwhile the machine's. Of a guest's processors the host's
-    machine takes some, which counts as work: so one run of three is without a longer one."""
-    dearest = []
-    while not dearest or not 0 < dearest[-1] <= STOP_NS:
-        assert len(dearest) < 3, dearest
-        dearest.append(all_out_and_back(ada, [build_dir / "tests/budget/budget_many", threads], tmp_path / f"ada{len(dearest)}")["dearestStopNs"])
+    """How long ada works in a stop is its own doing; how long it waits for a processor meanwhile the machine's. What a host takes of a guest's
+    processors counts as work, though: a run in which it took some has two more goes."""
+    for attempt in range(3):
+        before = stolen()
+        ledger = all_out_and_back(ada, [build_dir / "tests/budget/budget_many", threads], tmp_path / f"ada{attempt}")
+        print(f"{ledger['stops']} stops, dearest {ledger['dearestStopNs']}, longest {ledger['longestStopNs']} ns, {stolen() - before} stolen")
+        if ledger["dearestStopNs"] <= STOP_NS or stolen() == before:
+            break
+    assert ledger["stops"] and 0 < ledger["dearestStopNs"] <= STOP_NS
 
 
 def test_a_call_that_is_made_later_goes_out_too(ada, build_dir, tmp_path):

@@ -44,10 +44,10 @@ class Steps:
             assert time.monotonic() < deadline and self.process.poll() is None, self.errors.read_text()
             self.step(100000)
 
-    def until_written(self, name="index.at[fp]", size=4):
+    def until_written(self, name="index.at[fp]", size=0, begins=(b"ATI2", b"ATP2")):
         """A recorder that gets no CPU may still hold the first block: then trouble finds files that were never begun."""
         deadline = time.monotonic() + 30
-        while not any(file.stat().st_size >= size and file.read_bytes()[:4] != bytes(4) for file in self.output.glob(f"session_*/pid_*/thread_*/{name}")):
+        while not any(file.read_bytes().startswith(begins) and file.stat().st_size > size for file in self.output.glob(f"session_*/pid_*/thread_*/{name}")):
             assert time.monotonic() < deadline and self.process.poll() is None, self.errors.read_text()
             time.sleep(0.01)
 
@@ -236,7 +236,7 @@ def test_a_mark_outlives_its_event(ada, steps, fault, pack):
     run = steps(f"--pack={pack}", "--trigger=symbol=counted_mark@pre=10ev,post=10ev", DISK_FAULT_OF="/index.", **environment)
     run.step(CALLS, 1)
     run.step(100000)
-    run.until_written("index.at[fp]", 16 << 10)
+    run.until_written(size=16 << 10)
     file.touch()
     run.step(CALLS)
     run.wait_for("goes on in memory")
@@ -295,7 +295,7 @@ def test_a_detail_file_fails_for_good(ada, steps, fault):
     environment, file = fault("EIO", "no")
     run = steps("--detail-mode=streaming", DISK_FAULT_OF="/detail.", **environment)
     run.step(100000)
-    run.until_written("detail.atf", 1 << 20)
+    run.until_written("detail.atf", 1 << 20, b"")
     file.touch()
     run.step(10000)
     session, manifest = run.end()

@@ -107,7 +107,6 @@ static void notice_speakers(struct ada_budget *budget, uint64_t now_ns)
 		    budget->functions.items[i].events > STILL_SPEAKS) {
 			ada_text_look(&budget->text, budget->provider);
 			ada_words_add(&budget->lines.items[i].words, &budget->text, budget->lines.items[i].function_id);
-			ada_words_add_calls(&budget->lines.items[i].words, &budget->text, budget->lines.items[i].function_id);
 			ada_budget_unmute(budget, i, now_ns);
 		}
 }
@@ -125,7 +124,7 @@ static void follow_calls(struct ada_budget *budget, uint64_t now_ns)
 
 		if (!budget->functions.items[i].out || !line->found || line->whole || line->unfinished || line->words.filters)
 			continue;
-		ada_words_add_calls(&line->words, &budget->text, line->function_id);
+		ada_words_add(&line->words, &budget->text, line->function_id);
 		if (line->words.items.count > count) {
 			line->unfinished = ADA_VERDICT_LEAVE;
 			line->reached = count;

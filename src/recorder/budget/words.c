@@ -362,25 +362,26 @@ static bool has_word(const struct ada_words *words, uint64_t at)
 	return false;
 }
 
-void ada_words_add(struct ada_words *words, const struct ada_text *text, uint64_t function_id)
+static void add_slots(struct ada_words *words, const struct ada_text *text, uint64_t function_id)
 {
 	struct ada_words slots = { .patch = false };
 
-	if (!words->patch && !find_slots(&slots, text, function_id))
+	if (!find_slots(&slots, text, function_id))
 		for (size_t i = 0; i < slots.items.count; i++)
 			if (!has_word(words, slots.items.items[i].at))
 				ada_array_push(&words->items, slots.items.items[i]);
 	ada_array_free(&slots.items);
 }
 
-void ada_words_add_calls(struct ada_words *words, const struct ada_text *text, uint64_t function_id)
+void ada_words_add(struct ada_words *words, const struct ada_text *text, uint64_t function_id)
 {
 	uint32_t id = ADA_FUNCTION_MODULE(function_id), symbol = ADA_FUNCTION_SYMBOL(function_id);
 	const struct ada_text_module *module = id < text->modules.count ? &text->modules.items[id] : NULL;
 	size_t count = words->items.count;
 
-	if (module && module->traced && words->patch &&
-	    find_calls(words, text, module, ada_plan_functions(module->plan)[symbol].hook, function_id))
+	if (!words->patch)
+		add_slots(words, text, function_id);
+	else if (module && module->traced && find_calls(words, text, module, ada_plan_functions(module->plan)[symbol].hook, function_id))
 		words->items.count = count;
 }
 

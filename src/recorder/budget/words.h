@@ -74,8 +74,7 @@ void ada_text_look(struct ada_text *text, struct ada_provider *provider);
  * trampoline or stub that says that it is this function's. Else why the hook stays. Calls that were never made are left out: most
  * never will be, and each lies in a page of its own. */
 enum ada_fixed ada_words_find(struct ada_words *words, const struct ada_text *text, uint64_t function_id);
-/* Adds slots that have come since, and are in; or calls that are made by now, and are in, none of which may be among the words. */
+/* Of a function that is out by all of its words: adds slots that have come since, or calls that have been made since, and are in. */
 void ada_words_add(struct ada_words *words, const struct ada_text *text, uint64_t function_id);
-void ada_words_add_calls(struct ada_words *words, const struct ada_text *text, uint64_t function_id);
 bool ada_words_are(const struct ada_words *words, const struct ada_text *text, bool out); /* all have that form in memory */
 #endif
