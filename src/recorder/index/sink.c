@@ -456,6 +456,13 @@ static void sink_give(struct atf_sink *atf, uint8_t *bytes)
 	ada_arena_block_give(of(atf)->arena, bytes);
 }
 
+/* What is written doesn't interrupt the main thread's sleep, where the kernel can do without (5.19). */
+static bool open_ring(struct io_uring *ring)
+{
+	return !io_uring_queue_init(RING_ENTRIES, ring, IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG) ||
+	       !io_uring_queue_init(RING_ENTRIES, ring, 0);
+}
+
 int ada_sink_open(struct ada_sink **result, bool no_ring)
 {
 	struct ada_sink *sink = calloc(1, sizeof *sink);
@@ -465,7 +472,7 @@ int ada_sink_open(struct ada_sink **result, bool no_ring)
 		return -ENOMEM;
 	sink->atf = (struct atf_sink){ sink_open_file,	 sink_write, sink_wait, sink_close_file,
 				       sink_reopen_file, sink_take,  sink_give, sink_later };
-	sink->has_ring = !no_ring && !io_uring_queue_init(RING_ENTRIES, &sink->ring, 0);
+	sink->has_ring = !no_ring && open_ring(&sink->ring);
 	if (sink->has_ring)
 		io_uring_ring_dontfork(&sink->ring);
 	return 0;
