@@ -243,6 +243,37 @@ def test_a_rule_that_comes_brings_back_what_was_muted(ada, build_dir, tmp_path):
     assert count["calls"] == 100 * QUICK
 
 
+def test_a_slot_that_came_back_goes_out_again(ada, build_dir, tmp_path):
+    """Also where all slots were looked at anew while it was out, for a library came: then it isn't seen among them."""
+    live = Live(ada, tmp_path / "ada", [build_dir / "tests/budget/budget_slots", next(build_dir.glob("tests/budget/libada-tests-budget-plugin*"))],
+                "--budget=1%", "--functions=labs")
+
+    def out_by(stops):
+        """By so many stops at least: a slot that is hushed leads to its hook."""
+        limit = time.monotonic() + FLIP_S
+        while time.monotonic() < limit:
+            live.tell("1000000\n")
+            budget = live.request("status")["providers"][0]["budget"]
+            if budget["muted"] and budget["stops"] >= stops:
+                return True
+        return False
+    try:
+        assert out_by(1)
+        live.tell("load\n")
+        for _ in range(500):         # half a second of its time: the budget looks at the process again
+            live.tell("1000000\n")
+        rule = ada("trigger", "add", live.session, "latency=labs>10s")
+        assert rule.status == 0 and live.request("status")["providers"][0]["budget"]["cameBack"]
+        rules = live.request("status")["policy"]["rules"]
+        assert ada("trigger", "remove", live.session, str(rules[-1]["id"])).status == 0
+        assert out_by(3)
+        live.say("\n")
+        live.end()
+    finally:
+        live.close()
+    assert muted(ada, check_recording(ada, tmp_path / "ada")) == {"labs"}
+
+
 def test_status_says_what_goes_out_and_comes_back(ada, build_dir, tmp_path):
     live = Live(ada, tmp_path / "ada", [build_dir / "tests/budget/budget_program", "serve"], "--budget=1%", "--on-full=block")
     watch = subprocess.Popen([ada.path, "status", "--watch", live.session], stdout=subprocess.PIPE, text=True)
@@ -267,14 +298,17 @@ def test_status_says_what_goes_out_and_comes_back(ada, build_dir, tmp_path):
 
 
 def test_stops_are_few_and_short_with_many_threads(ada, build_dir, tmp_path):
-    """None begins where all before it took more than 15 ms and a five hundredth of the time, however many threads are to be stopped."""
+    """None begins where the work for all before it took more than 15 ms and a five hundredth of the time, or all of them more than 60 ms and as
+    much, since the machine interrupts some; however many threads are to be stopped."""
     result = ada.trace(tmp_path / "ada", [build_dir / "tests/budget/budget_program", "crowd", 64, 300], "--budget=1%")
     assert result.status == 0 and result.stdout == f"sum {64 * 300 * QUICK}\n".encode(), result.stderr.decode()
     process, = check_recording(ada, tmp_path / "ada").processes()
     manifest = json.loads((process / "manifest.json").read_text())
     ledger, lasted = manifest["ledger"], manifest["endNs"] - manifest["startNs"]
     assert ledger["stops"] > 0 and 0 < ledger["longestStopNs"] <= ledger["stoppedNs"]
-    assert ledger["stoppedNs"] - ledger["longestStopNs"] <= 15e6 + lasted / 500
+    assert 0 < ledger["dearestStopNs"] <= ledger["stopsCpuNs"] <= ledger["stoppedNs"]
+    assert ledger["stopsCpuNs"] - ledger["dearestStopNs"] <= 15e6 + lasted / 500
+    assert ledger["stoppedNs"] - ledger["longestStopNs"] <= 60e6 + lasted / 500
 
 
 def all_out_and_back(ada, program, output):

@@ -80,6 +80,39 @@ static void price_is_that_of_the_shortest_function(void **state)
 	ada_ledger_free(&ledger);
 }
 
+static bool is_odd(const void *context, uint64_t function_id)
+{
+	return function_id % 2;
+}
+
+/* A loop's shortest function takes 12 ns; small ones that are called now and then, 80, but for one whose callee is muted. */
+static void small_functions_show_what_calls_take_here(void **state)
+{
+	struct ada_event events[2 * PAIRS];
+	struct ada_ledger ledger = { 0 };
+
+	pairs(events, 2, 12);
+	ada_ledger_take(&ledger, events, 2 * PAIRS);
+	ada_ledger_take(&ledger, events, 2 * PAIRS);
+	for (uint64_t id = 3; id < 9; id++) { /* those with even numbers aren't small */
+		pairs(events, id, id % 2 ? 75 + id : 20);
+		ada_ledger_take(&ledger, events, 2 * PAIRS);
+	}
+	pairs(events, 9, 250);
+	ada_ledger_take(&ledger, events, 2 * PAIRS);
+	assert_true(is_near(shown_ns(&ledger), 12 * 1.15));
+	ada_ledger_size_up(&ledger, is_odd, NULL);
+	assert_true(is_near(shown_ns(&ledger), 80)); /* of 78, 80, 82 and 250 */
+	for (unsigned i = 0; i < 20; i++) {
+		pairs(events, 11, 20);
+		ada_ledger_take(&ledger, events, 2 * PAIRS);
+	}
+	assert_true(is_near(shown_ns(&ledger), 80)); /* nobody has asked whether that one is small */
+	ada_ledger_size_up(&ledger, is_odd, NULL);
+	assert_true(is_near(shown_ns(&ledger), 20)); /* now most of the calls are in a loop */
+	ada_ledger_free(&ledger);
+}
+
 static void a_price_is_no_less_than_was_measured(void **state)
 {
 	const struct ada_price none = { 0 }, measured = { .event_ns = 10, .object_ns = 50 };
@@ -182,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_what_it_is_shown),
 		cmocka_unit_test(price_is_that_of_the_shortest_function),
+		cmocka_unit_test(small_functions_show_what_calls_take_here),
 		cmocka_unit_test(a_price_is_no_less_than_was_measured),
 		cmocka_unit_test(objects_are_counted_beside_the_calls_that_have_them),
 		cmocka_unit_test(behind_the_first_millions_it_counts_one_batch_for_many),

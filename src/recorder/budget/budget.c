@@ -16,11 +16,13 @@
 #define SETTLE_NS 200000000ull /* at most, for what was recorded before a change to be drained */
 #define STOP_NS 5000000ull     /* a stop; all of them together: */
 #define STOPS_FREE_NS 15000000ull
-#define STOPS_SHARE 500	       /* a five hundredth of the time */
-#define EVENT_NS 20.0	       /* where the program has not had enough short calls, and nothing was measured */
-#define CALLS_NS 1000000000ull /* until calls are looked for that were made since a stop; then twice as long each time */
-#define STILL_SPEAKS 1000u     /* events in a look of a function whose hook is out: it is called in ways that weren't known */
-#define FLIP_NS 3000000ull     /* --debug-flip: between changes */
+#define STOPS_FREE_STILL_NS 60000000ull /* where the machine had no CPU for the recorder meanwhile */
+#define STOPS_SHARE 500			/* a five hundredth of the time */
+#define EVENT_NS 20.0			/* where the program has not had enough short calls, and nothing was measured */
+#define CALLS_NS 1000000000ull		/* until calls are looked for that were made since a stop; then so many times as long each time: */
+#define CALLS_GROW 4
+#define STILL_SPEAKS 1000u /* events in a look of a function whose hook is out: it is called in ways that weren't known */
+#define FLIP_NS 3000000ull /* --debug-flip: between changes */
 #define FLIP_STOP_NS 500000000ull
 #define FLIP_FUNCTIONS 48u
 #define FLIP_HUSHES 4u	/* one in so many changes is without a stop */
@@ -116,8 +118,8 @@ static void follow_calls(struct ada_budget *budget, uint64_t now_ns)
 {
 	if (now_ns < budget->start_ns + (budget->calls_age_ns ? budget->calls_age_ns : CALLS_NS))
 		return;
-	budget->calls_age_ns = 2 * (now_ns - budget->start_ns);
-	ada_text_forget(&budget->text);
+	budget->calls_age_ns = CALLS_GROW * (now_ns - budget->start_ns);
+	ada_text_remember(&budget->text);
 	for (size_t i = 0; i < budget->lines.count; i++) {
 		struct ada_budget_line *line = &budget->lines.items[i];
 		size_t count = line->words.items.count;
@@ -130,6 +132,7 @@ static void follow_calls(struct ada_budget *budget, uint64_t now_ns)
 			line->reached = count;
 		}
 	}
+	ada_text_forget(&budget->text);
 }
 
 static void publish(struct ada_budget *budget)
@@ -144,7 +147,10 @@ static void publish(struct ada_budget *budget)
 
 static bool may_stop(const struct ada_budget *budget, uint64_t now_ns)
 {
-	return !budget->given_up && budget->provider->stops.total_ns <= STOPS_FREE_NS + (now_ns - budget->start_ns) / STOPS_SHARE;
+	const struct ada_stops *stops = &budget->provider->stops;
+	uint64_t more_ns = (now_ns - budget->start_ns) / STOPS_SHARE;
+
+	return !budget->given_up && stops->worked_ns <= STOPS_FREE_NS + more_ns && stops->total_ns <= STOPS_FREE_STILL_NS + more_ns;
 }
 
 static bool any_verdict(const struct ada_budget *budget, enum ada_verdict verdict)
@@ -191,6 +197,12 @@ static void follow_children(struct ada_budget *budget, uint64_t now_ns)
 	publish(budget);
 }
 
+/* A chunk of events more or less is a fifth of what a look behind 20 ms sees: that would let functions go and come for the noise alone. */
+static uint64_t until_next(const struct ada_budget *budget, uint64_t now_ns)
+{
+	return now_ns < budget->start_ns + YOUNG_NS ? SOON_NS : LOOK_NS;
+}
+
 static void look(struct ada_budget *budget, uint64_t now_ns)
 {
 	struct ada_provider *provider = budget->provider;
@@ -223,7 +235,7 @@ static void look(struct ada_budget *budget, uint64_t now_ns)
 		if (!budget->learnt && any_verdict(budget, ADA_VERDICT_LEAVE))
 			ada_learned_take(budget);
 		want_expected(budget);
-		budget->next_ns = now_ns + (now_ns < budget->start_ns + YOUNG_NS ? SOON_NS : LOOK_NS);
+		budget->next_ns = now_ns + until_next(budget, now_ns);
 		carry_out(budget, now_ns, calls_per_event);
 	}
 	publish(budget);
@@ -238,7 +250,7 @@ static void settle(struct ada_budget *budget, uint64_t now_ns)
 		return;
 	budget->settling = false;
 	begin_look(budget, now_ns);
-	budget->next_ns = now_ns + (budget->provider->stops.left ? SOON_NS : FIRST_NS);
+	budget->next_ns = now_ns + (!budget->provider->stops.left ? FIRST_NS : until_next(budget, now_ns));
 }
 
 /* --- --debug-flip ------------------------------------------------------------------------------------------------------------ */

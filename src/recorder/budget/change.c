@@ -117,6 +117,7 @@ static void note_stop(const struct ada_budget *budget, const struct ada_flips *f
 	ada_stops_add(&stops->total_ns, flips->still_ns);
 	if (flips->still_ns > stops->longest_ns)
 		__atomic_store_n(&stops->longest_ns, flips->still_ns, __ATOMIC_RELAXED);
+	ada_stops_add(&stops->worked_ns, flips->cpu_ns);
 	if (flips->cpu_ns > stops->dearest_ns)
 		__atomic_store_n(&stops->dearest_ns, flips->cpu_ns, __ATOMIC_RELAXED);
 }
@@ -148,9 +149,10 @@ void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double call
 
 	if (!batch)
 		return;
-	ada_text_forget(&budget->text);
+	ada_text_remember(&budget->text);
 	choose_flips(budget, batch, ADA_VERDICT_RETURN);
 	choose_flips(budget, batch, ADA_VERDICT_LEAVE);
+	ada_text_forget(&budget->text);
 	if (batch->count && ada_policy_late_hold(policy)) {
 		flips.items = batch->flips;
 		flips.count = batch->count;

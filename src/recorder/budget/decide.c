@@ -85,13 +85,14 @@ static void bring_back(struct ada_decider *decider, const struct ada_budget_look
 		       struct ada_choice *choices)
 {
 	double sum = decider->cost;
+	bool room = sum < decider->budget * ADA_BUDGET_LOW;
 	size_t chosen = 0, done;
 
 	for (size_t i = 0; i < count; i++)
 		if (functions[i].out && !functions[i].fixed && look->now_ns >= functions[i].back_ns)
 			choices[chosen++] = (struct ada_choice){ &functions[i], -functions[i].share };
 	ada_choices_sort(choices, chosen);
-	for (done = 0; done < chosen && sum + choices[done].function->share < decider->budget * ADA_BUDGET_HIGH; done++) {
+	for (done = 0; done < chosen && room && sum + choices[done].function->share < decider->budget * ADA_BUDGET_HIGH; done++) {
 		choices[done].function->verdict = ADA_VERDICT_RETURN;
 		sum += choices[done].function->share;
 	}

@@ -3,10 +3,14 @@
  * A share is what recording a function costs, as a part of the time that the program takes for itself: it stays the same however much else
  * is recorded, so what is known of a hook that is out says what it would cost again.
  *
- *        more than the budget                           less than HIGH of it
+ *        more than the budget                           less than LOW of it
  *   IN ------------------------> OUT for a pause  ------------------------------> IN, if its share fits below HIGH;
- *        dearest first, until                         once its pause is over       else one at a time, on trial: the next look says
- *        HIGH of it is left                                                        what it costs by now. Too much: OUT for longer
+ *        dearest first, until                         once its pause is over       else, and between LOW and HIGH, one at a time, on
+ *        HIGH of it is left                                                        trial: the next look says what it costs by now.
+ *                                                                                  Too much: OUT for longer
+ *
+ * Looks differ from each other by a fifth where nothing changes: were there no such distance between HIGH and LOW, functions would come
+ * and go all the time, and a change costs more than most of them.
  */
 #ifndef ADA_RECORDER_DECIDE_H
 #define ADA_RECORDER_DECIDE_H
@@ -15,6 +19,7 @@
 #include <stdint.h>
 
 #define ADA_BUDGET_HIGH 0.8
+#define ADA_BUDGET_LOW 0.5
 #define ADA_BUDGET_PAUSE_NS 5000000000ull
 #define ADA_BUDGET_PAUSE_MAX_NS 300000000000ull
 #define ADA_BUDGET_TRIAL_NS 2000000000ull /* between two trials */

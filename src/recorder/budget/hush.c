@@ -47,21 +47,23 @@ static bool hush(struct ada_budget *budget, size_t position, double calls_per_ev
 
 void ada_budget_hush(struct ada_budget *budget, double calls_per_event)
 {
-	bool forgotten = false, any = false;
+	bool remembers = false, any = false;
 
 	for (size_t i = 0; i < budget->functions.count; i++) {
 		struct ada_budget_function *function = &budget->functions.items[i];
 
 		if (function->verdict == ADA_VERDICT_LEAVE && !function->out) {
-			if (!forgotten)
-				ada_text_forget(&budget->text);
-			forgotten = true;
+			if (!remembers)
+				ada_text_remember(&budget->text);
+			remembers = true;
 			any |= hush(budget, i, calls_per_event);
 		} else if (function->verdict == ADA_VERDICT_RETURN && ada_budget_is_hushed(budget, i)) {
 			ada_budget_returned(budget, i, ada_clock_boottime_ns());
 			any = true;
 		}
 	}
+	if (remembers)
+		ada_text_forget(&budget->text);
 	if (any) {
 		budget->hushed_ns = ada_clock_boottime_ns();
 		budget->waiting_ns = budget->waiting_ns ? budget->waiting_ns : budget->hushed_ns;

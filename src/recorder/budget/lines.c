@@ -67,7 +67,9 @@ void ada_budget_left(struct ada_budget *budget, size_t position, uint64_t from_n
 void ada_budget_returned(struct ada_budget *budget, size_t position, uint64_t ns)
 {
 	ada_budget_unmute(budget, position, ns);
-	budget->lines.items[position].found = false; /* it may be called from other places by the time that it goes out again */
+	/* It may be called from other places by the time that it goes out again. But slots are found by looks at all of them, and those don't see
+	 * what is out: the ones that were known to lead to it still do. */
+	budget->lines.items[position].found = !budget->lines.items[position].words.patch;
 	ada_stops_add(&budget->provider->stops.returned, 1);
 }
 

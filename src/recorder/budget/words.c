@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "abi/trampoline.h"
 
@@ -21,7 +22,7 @@ static bool get_now(const struct ada_text *text, uint64_t at, void *bytes, size_
 	return pread(text->memory, bytes, count, (off_t)at) == (ssize_t)count;
 }
 
-/* As it was when it was first looked at since ada_text_forget. */
+/* As it was when it was first looked at since ada_text_remember. */
 static bool get(const struct ada_text *text, uint64_t at, void *bytes, size_t count)
 {
 	struct ada_text_page *page = text->pages ? &text->pages->items[at / ADA_PAGE_BYTES % ADA_TEXT_PAGES] : NULL;
@@ -40,10 +41,18 @@ static bool get(const struct ada_text *text, uint64_t at, void *bytes, size_t co
 
 void ada_text_forget(struct ada_text *text)
 {
-	if (!text->pages)
-		text->pages = malloc(sizeof *text->pages);
-	for (size_t i = 0; text->pages && i < ADA_TEXT_PAGES; i++)
-		text->pages->items[i].number = 0;
+	if (text->pages)
+		munmap(text->pages, sizeof *text->pages);
+	text->pages = NULL;
+}
+
+/* From the kernel, since most of it is never touched: an allocator may have to clear all of it. */
+void ada_text_remember(struct ada_text *text)
+{
+	void *memory = mmap(NULL, sizeof *text->pages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ada_text_forget(text);
+	text->pages = memory == MAP_FAILED ? NULL : memory;
 }
 
 /* Whether the trampoline or near stub at that address is the function's. */
@@ -85,8 +94,7 @@ void ada_text_close(struct ada_text *text)
 	if (text->memory >= 0)
 		close(text->memory);
 	text->memory = -1;
-	free(text->pages);
-	text->pages = NULL;
+	ada_text_forget(text);
 	ada_array_free(&text->modules);
 	ada_array_free(&text->slots);
 	ada_array_free(&text->mutexes);
@@ -130,9 +138,9 @@ void ada_text_look(struct ada_text *text, struct ada_provider *provider)
 	uint32_t count = ada_segment_module_count(&provider->segment);
 
 	text->modules.count = text->slots.count = text->mutexes.count = 0;
-	ada_text_forget(text);
 	if (ada_array_reserve(&text->modules, count))
 		return;
+	ada_text_remember(text);
 	pthread_mutex_lock(&provider->facts);
 	for (uint32_t id = 0; id < count; id++) {
 		const struct ada_shm_module *module = &provider->segment.modules[id];
@@ -155,6 +163,7 @@ void ada_text_look(struct ada_text *text, struct ada_provider *provider)
 	}
 	if (text->slots.count)
 		qsort(text->slots.items, text->slots.count, sizeof *text->slots.items, compare_slots);
+	ada_text_forget(text);
 }
 
 static bool is_host(const struct ada_plan *plan, uint32_t number)

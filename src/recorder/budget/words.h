@@ -46,8 +46,9 @@ struct ada_text_module {
 struct ada_text_slot {
 	uint64_t function_id, at, trampoline, target;
 };
-#define ADA_TEXT_PAGES 512u
-/* What was read of the memory last, by page: a function's calls, trampolines and stubs lie close together, and a page costs no more than a word. */
+#define ADA_TEXT_PAGES 4096u
+/* What was read of the memory, by page: a page costs no more than a word, and functions that go out together are called from the same
+ * pages. */
 struct ada_text_pages {
 	struct ada_text_page {
 		uint64_t number; /* of the page, and one */
@@ -58,7 +59,7 @@ struct ada_text_pages {
 /* A process's code as it is now. */
 struct ada_text {
 	int memory;		      /* of this very image: an exec makes another; -1: not to be had */
-	struct ada_text_pages *pages; /* NULL: no memory for it, all is read anew */
+	struct ada_text_pages *pages; /* NULL: no memory for it, all is read anew, as without ada_text_remember */
 	ADA_ARRAY(struct ada_text_module) modules;
 	ADA_ARRAY(struct ada_text_slot) slots; /* that lead to trampolines, by function */
 	ADA_ARRAY(uint64_t) mutexes;	       /* functions that may have a filter */
@@ -67,7 +68,9 @@ struct ada_text {
 /* 0 or -errno; -EAGAIN: the process isn't this image yet, or not any more. Needs the segment mapped. */
 int ada_text_open(struct ada_text *text, const struct ada_provider *provider);
 void ada_text_close(struct ada_text *text);
-void ada_text_forget(struct ada_text *text); /* what was read before: before words are looked for */
+/* From now on a page is read once, when it is first asked for, until ada_text_forget: while words are looked for. */
+void ada_text_remember(struct ada_text *text);
+void ada_text_forget(struct ada_text *text);
 /* Looks at the modules and their slots anew. Needs the segment mapped. */
 void ada_text_look(struct ada_text *text, struct ada_provider *provider);
 /* Finds the function's words, with its hook in. Only what is surely the agent's counts: a patch, distance or slot must lead to a

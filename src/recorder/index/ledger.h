@@ -4,6 +4,7 @@
  * in ADA_LEDGER_STEP and counts it as so many: shares are what it is for. All of it is the main thread's. */
 #ifndef ADA_RECORDER_LEDGER_H
 #define ADA_RECORDER_LEDGER_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "abi/record.h"
@@ -25,6 +26,7 @@ struct ada_ledger_function {
 	uint64_t leaves;	   /* of the calls: those that called nothing which is recorded */
 	uint64_t shorts, short_ns; /* of these: those shorter than ADA_LEDGER_SHORT_NS, and how long they took */
 	uint64_t objects;	   /* OBJECT events of its calls, which are no events above */
+	bool small;		   /* of a few instructions (ada_ledger_size_up) */
 	struct ada_ledger_seen {
 		uint64_t events, leaves, objects;
 	} seen; /* when ada_ledger_news last told of them */
@@ -41,9 +43,12 @@ struct ada_ledger {
 	uint64_t objects;				 /* OBJECT events, estimated likewise */
 	uint64_t counted;				 /* calls and ends that functions have, estimated where not all were looked at */
 	unsigned int skipped;				 /* batches since the last one that was looked at */
+	size_t sized_up;				 /* functions of which it is known whether they are small */
 };
 /* `events` as they are in the file, of one thread, one behind the other. */
 void ada_ledger_take(struct ada_ledger *ledger, const struct ada_event *events, size_t count);
+/* Asks of each function that is new since the last time whether it has so few instructions that its calls take next to no time of their own. */
+void ada_ledger_size_up(struct ada_ledger *ledger, bool (*is_small)(const void *context, uint64_t function_id), const void *context);
 /* The price that counts, where the agent has measured `measured` on a function of its own (agent/life/price.c; zeros: it has not): what the
  * program's shortest calls show and, since the hooks' own ends don't show in these, a little more; but no less than was measured. An OBJECT
  * event is dearer here by as much as others are. */

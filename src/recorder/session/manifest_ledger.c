@@ -17,7 +17,7 @@ static json_object *row_of(const struct ada_ledger_function *row)
 	return object;
 }
 
-json_object *ada_manifest_ledger(const struct ada_provider *provider)
+json_object *ada_manifest_ledger(struct ada_provider *provider)
 {
 	json_object *object = json_object_new_object(), *list = json_object_new_array();
 	struct ada_ledger_function rows[SHOWN];
@@ -33,6 +33,7 @@ json_object *ada_manifest_ledger(const struct ada_provider *provider)
 	ada_json_count(object, "stops", provider->stops.count);
 	ada_json_count(object, "stoppedNs", provider->stops.total_ns);
 	ada_json_count(object, "longestStopNs", provider->stops.longest_ns);
+	ada_json_count(object, "stopsCpuNs", provider->stops.worked_ns);
 	ada_json_count(object, "dearestStopNs", provider->stops.dearest_ns);
 	ada_json_count(object, "counted", provider->ledger.counted);
 	ada_json_count(object, "functionCount", functions);

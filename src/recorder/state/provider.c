@@ -12,6 +12,7 @@
 #define COST_TOLD 25 /* percent of the CPU time */
 #define COST_TOLD_NS 250000000ull
 #define PRICE_MAX_NS 10000.0 /* that an agent is believed */
+#define SMALL_BYTES 32u
 
 void ada_recorder_wake(struct ada_recorder *recorder)
 {
@@ -113,17 +114,37 @@ static double ns_of(const struct ada_recorder *recorder, uint32_t price)
 	return ns < PRICE_MAX_NS ? ns : 0;
 }
 
-struct ada_price ada_provider_price(const struct ada_provider *provider)
+static bool is_small(const void *context, uint64_t function_id)
+{
+	const struct ada_provider *provider = context;
+	uint32_t id = ADA_FUNCTION_MODULE(function_id), symbol = ADA_FUNCTION_SYMBOL(function_id);
+	const struct ada_planned *planned = id < provider->modules.count ? provider->modules.items[id].planned : NULL;
+	const struct ada_plan *plan = planned ? planned->plan : NULL;
+
+	return plan && symbol < ada_plan_header(plan)->function_count && ada_plan_functions(plan)[symbol].size - 1u < SMALL_BYTES;
+}
+
+static void size_up(struct ada_provider *provider)
+{
+	if (provider->ledger.sized_up == provider->ledger.functions.count)
+		return;
+	pthread_mutex_lock(&provider->facts);
+	ada_ledger_size_up(&provider->ledger, is_small, provider);
+	pthread_mutex_unlock(&provider->facts);
+}
+
+struct ada_price ada_provider_price(struct ada_provider *provider)
 {
 	const struct ada_recorder *recorder = provider->recorder;
 	struct ada_price measured;
 
 	note_price(provider);
+	size_up(provider);
 	measured = (struct ada_price){ ns_of(recorder, recorder->price_event), ns_of(recorder, recorder->price_object) };
 	return ada_ledger_price(&provider->ledger, &measured);
 }
 
-struct ada_cost ada_provider_cost(const struct ada_provider *provider)
+struct ada_cost ada_provider_cost(struct ada_provider *provider)
 {
 	struct ada_cost cost = { .events = ada_provider_events(provider) + ada_provider_lost(provider) };
 	uint64_t cpu_ns = __atomic_load_n(&provider->cpu_ns, __ATOMIC_RELAXED);

@@ -58,7 +58,7 @@ struct ada_heir_age {
 /* What a budget did to a process (each word atomic). */
 struct ada_stops {
 	uint64_t count, total_ns, longest_ns; /* how often and how long it stood still */
-	uint64_t dearest_ns;		      /* CPU time of the one that took most */
+	uint64_t worked_ns, dearest_ns;	      /* CPU time of all, and of the one that took most: the rest is what the machine did else */
 	uint64_t left, returned;	      /* hooks that went out, and that came back */
 };
 /* A stretch of time in which a function's hook was out (--budget). */
