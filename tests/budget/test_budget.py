@@ -424,15 +424,26 @@ def test_a_parent_that_forks_again_begins_its_children_without(ada, build_dir, t
     assert sum(one["callsPerSecond"] for one in last.values()) > 1000
 
 
-def test_a_crash_lacks_muted_frames_only(ada, build_dir, tmp_path):
-    result = ada.trace(tmp_path / "ada", [build_dir / "tests/budget/budget_program", "crash", 30_000_000], "--budget")
+def crash_under_a_budget(ada, program, output):
+    """What was muted at the crash, the path that is told, and all that was muted at any time."""
+    result = ada.trace(output, [program, "crash", 30_000_000], "--budget")
     assert result.status == 128 + signal.SIGSEGV, result.stderr.decode()
-    session = check_recording(ada, tmp_path / "ada")
+    session = check_recording(ada, output)
     told = {row["kind"]: row["text"] for row in json.loads(ada("narrate", "--all", "--format=json", session.path).stdout)["rows"]}
     path = [frame.split()[0] for frame in told["open-frames"].split(": ", 1)[1].rstrip(".").split(" > ")]
-    out = told["crash-muted"].split(": ", 1)[1].rstrip(".").split(", ")
-    assert "step" in out and set(out) <= muted(ada, session)
-    assert [name for name in ("main", "way", "step", "fall") if name not in out] == path
+    out = told["crash-muted"].split(": ", 1)[1].rstrip(".").split(", ") if "crash-muted" in told else []
+    return out, path, muted(ada, session)
+
+
+def test_a_crash_lacks_muted_frames_only(ada, build_dir, tmp_path):
+    """A machine that is full takes more than five seconds for it: then what is muted may be on trial just then, and the path is whole."""
+    for i in range(3):
+        out, path, ever = crash_under_a_budget(ada, build_dir / "tests/budget/budget_program", tmp_path / str(i))
+        assert "step" in ever and set(out) <= ever
+        assert [name for name in ("main", "way", "step", "fall") if name not in out] == path
+        if "step" in out:
+            break
+    assert "step" in out
 
 
 @pytest.mark.parametrize("text", ["0", "x", "-1%", "5%%", "20000"])

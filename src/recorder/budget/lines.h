@@ -48,6 +48,7 @@ struct ada_budget {
 	uint64_t windows_ns;		/* windows that begin earlier have been looked at */
 	unsigned windows_missed;	/* that were waited for in vain */
 	uint64_t windows_since_ns;	/* since when the next one is waited for; 0: it isn't */
+	uint64_t returned;		/* hooks that had come back by the last look */
 	uint64_t random;
 };
 
