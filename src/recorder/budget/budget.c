@@ -211,7 +211,7 @@ static uint64_t until_next(struct ada_budget *budget, uint64_t now_ns)
 static void look(struct ada_budget *budget, uint64_t now_ns)
 {
 	struct ada_provider *provider = budget->provider;
-	const struct ada_price price = ada_provider_price(provider);
+	const struct ada_price price = ada_provider_price_at_most(provider);
 	struct ada_budget_look look = { .now_ns = now_ns, .event_ns = price.event_ns, .object_ns = price.object_ns };
 	uint64_t cpu_ns, events = ada_provider_events(provider), lost = ada_provider_lost(provider);
 

@@ -129,10 +129,8 @@ static bool calls_nothing(const struct ada_ledger_function *function)
 	return function->leaves * 2 >= function->events - function->events / LEAVES_PART;
 }
 
-/* What half of the calls of small functions that call nothing don't exceed, by the means of these functions. In code that goes from function to
- * function, as a server's, hooks find their lines in no cache: there that is three times what the shortest function's calls in a loop show. A
- * mean of all would be misled by a function whose callee is muted. 0: there are too few. */
-static double shown_by_small_ns(const struct ada_ledger *ledger)
+/* A mean of all would be misled by a function whose callee is muted. */
+double ada_ledger_small_ns(const struct ada_ledger *ledger)
 {
 	struct mean *means = ledger->functions.count ? malloc(ledger->functions.count * sizeof *means) : NULL;
 	uint64_t calls = 0, below = 0;
@@ -160,9 +158,7 @@ static double shown_by_small_ns(const struct ada_ledger *ledger)
 struct ada_price ada_ledger_price(const struct ada_ledger *ledger, const struct ada_price *measured)
 {
 	struct ada_price price = { .event_ns = shown_ns(ledger) * EVENT_FACTOR };
-	double small_ns = shown_by_small_ns(ledger);
 
-	price.event_ns = price.event_ns > small_ns ? price.event_ns : small_ns;
 	price.event_ns = price.event_ns > measured->event_ns ? price.event_ns : measured->event_ns;
 	price.object_ns = price.event_ns;
 	if (measured->event_ns > 0 && measured->object_ns > measured->event_ns)

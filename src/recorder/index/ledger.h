@@ -49,6 +49,10 @@ struct ada_ledger {
 void ada_ledger_take(struct ada_ledger *ledger, const struct ada_event *events, size_t count);
 /* Asks of each function that is new since the last time whether it has so few instructions that its calls take next to no time of their own. */
 void ada_ledger_size_up(struct ada_ledger *ledger, bool (*is_small)(const void *context, uint64_t function_id), const void *context);
+/* What half of the calls of small functions that call nothing don't exceed, by the means of these functions. In code that goes from function to
+ * function, as a server's, hooks find their lines in no cache: there that is three times what the shortest function's calls in a loop show.
+ * Elsewhere it may be too much by as much as small functions do themselves. 0: there are too few. */
+double ada_ledger_small_ns(const struct ada_ledger *ledger);
 /* The price that counts, where the agent has measured `measured` on a function of its own (agent/life/price.c; zeros: it has not): what the
  * program's shortest calls show and, since the hooks' own ends don't show in these, a little more; but no less than was measured. An OBJECT
  * event is dearer here by as much as others are. */

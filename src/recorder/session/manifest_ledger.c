@@ -17,7 +17,7 @@ static json_object *row_of(const struct ada_ledger_function *row)
 	return object;
 }
 
-json_object *ada_manifest_ledger(struct ada_provider *provider)
+json_object *ada_manifest_ledger(const struct ada_provider *provider)
 {
 	json_object *object = json_object_new_object(), *list = json_object_new_array();
 	struct ada_ledger_function rows[SHOWN];

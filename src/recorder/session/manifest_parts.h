@@ -13,7 +13,7 @@ json_object *ada_manifest_detail_buffer(const struct ada_provider *provider); /*
 /* memoryBytes and hugeBytes of a pool. */
 void ada_manifest_add_memory(json_object *object, const struct ada_pool_memory *memory);
 json_object *ada_manifest_thread_detail(const struct ada_provider *provider, uint32_t id, size_t segments);
-json_object *ada_manifest_ledger(struct ada_provider *provider);
+json_object *ada_manifest_ledger(const struct ada_provider *provider);
 json_object *ada_manifest_muted(const struct ada_provider *provider);
 json_object *ada_manifest_policy(const struct ada_provider *provider);
 

@@ -133,24 +133,37 @@ static void size_up(struct ada_provider *provider)
 	pthread_mutex_unlock(&provider->facts);
 }
 
-struct ada_price ada_provider_price(struct ada_provider *provider)
+static struct ada_price provider_price(const struct ada_provider *provider)
 {
 	const struct ada_recorder *recorder = provider->recorder;
 	struct ada_price measured;
 
 	note_price(provider);
-	size_up(provider);
 	measured = (struct ada_price){ ns_of(recorder, recorder->price_event), ns_of(recorder, recorder->price_object) };
 	return ada_ledger_price(&provider->ledger, &measured);
 }
 
-struct ada_cost ada_provider_cost(struct ada_provider *provider)
+struct ada_price ada_provider_price_at_most(struct ada_provider *provider)
+{
+	struct ada_price price = provider_price(provider);
+	double small_ns;
+
+	size_up(provider);
+	small_ns = ada_ledger_small_ns(&provider->ledger);
+	if (small_ns > price.event_ns) {
+		price.object_ns *= price.event_ns > 0 ? small_ns / price.event_ns : 1;
+		price.event_ns = small_ns;
+	}
+	return price;
+}
+
+struct ada_cost ada_provider_cost(const struct ada_provider *provider)
 {
 	struct ada_cost cost = { .events = ada_provider_events(provider) + ada_provider_lost(provider) };
 	uint64_t cpu_ns = __atomic_load_n(&provider->cpu_ns, __ATOMIC_RELAXED);
 
 	cost.cpu_ns = cpu_ns > provider->cpu_before_ns ? cpu_ns - provider->cpu_before_ns : 0;
-	cost.price = ada_provider_price(provider);
+	cost.price = provider_price(provider);
 	cost.objects = provider->ledger.objects < cost.events ? provider->ledger.objects : cost.events;
 	cost.cost_ns = (uint64_t)((double)(cost.events - cost.objects) * cost.price.event_ns + (double)cost.objects * cost.price.object_ns);
 	return cost;

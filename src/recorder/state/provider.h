@@ -30,8 +30,9 @@ struct ada_cost {
 unsigned ada_cost_told(const struct ada_cost *cost);
 
 /* Main thread. */
-struct ada_cost ada_provider_cost(struct ada_provider *provider);
-struct ada_price ada_provider_price(struct ada_provider *provider);
+struct ada_cost ada_provider_cost(const struct ada_provider *provider);
+/* As a budget has it: rather too much than too little. */
+struct ada_price ada_provider_price_at_most(struct ada_provider *provider);
 size_t ada_provider_functions_of_most(const struct ada_provider *provider); /* of the ledger: it ranks all functions */
 void ada_provider_note_cpu(struct ada_provider *provider); /* looks at the CPU time of a process that isn't gone. Any thread. */
 void ada_provider_snapshot(struct ada_provider *provider); /* what the manifest needs of the segment, as it is now */
