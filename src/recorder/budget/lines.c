@@ -66,10 +66,12 @@ void ada_budget_left(struct ada_budget *budget, size_t position, uint64_t from_n
 
 void ada_budget_returned(struct ada_budget *budget, size_t position, uint64_t ns)
 {
+	struct ada_budget_line *line = &budget->lines.items[position];
+
 	ada_budget_unmute(budget, position, ns);
 	/* It may be called from other places by the time that it goes out again. But slots are found by looks at all of them, and those don't see
 	 * what is out: the ones that were known to lead to it still do. */
-	budget->lines.items[position].found = !budget->lines.items[position].words.patch;
+	line->found = line->found && !line->words.patch && !line->words.filters;
 	ada_stops_add(&budget->provider->stops.returned, 1);
 }
 
