@@ -72,7 +72,7 @@
 
 struct ada_frame {
 	/* Address of the return slot on the machine stack, less its marks: ADA_FRAME_WATCHED (arm.c), ADA_FRAME_TAIL where the frame
-	 * before has the same slot: it tail-called this one. A marked frame is no lean hook's to close. With ADA_FRAME_UNRETURNED: of a
+	 * before has the same slot: it tail-called this one. A watched frame is no lean hook's to close. With ADA_FRAME_UNRETURNED: of a
 	 * call without a stub, so that the hook, which takes no such address for a slot, leaves all that is next to the slow path. */
 	uint64_t slot;
 	uint64_t counter; /* of the call; without a stub, its return address */

@@ -103,18 +103,19 @@ static struct ada_site *site_make(struct ada_hook *hook, uint64_t return_address
 {
 	uint32_t at = hash(return_address, hook->function_id), number = number_take(hook->stub_class);
 	struct ada_site *site = &ada_sites[number];
+	bool jumped = ada_stub_is_return(return_address); /* a tail call: the slot holds a stub already, and keeps it */
 
 	site->function_id = hook->function_id;
 	site->target = hook->start + ADA_TRAMPOLINE_BODY;
 	site->entry = (uint64_t)ada_above.stubs + (uint64_t)number * ADA_STUB_BYTES;
-	if (ada_stub_is_return(return_address)) /* a tail call: the slot holds a stub already, and keeps it */
+	if (jumped)
 		site->entry = hook->start + ADA_TRAMPOLINE_NO_STUB;
 	site->return_address = return_address;
 	__atomic_store_n(&sites_used, sites_used + 1, __ATOMIC_RELAXED);
 	while (ada_site_hash[at])
 		at = (at + 1) & HASH_MASK;
 	__atomic_store_n(&ada_site_hash[at], site, __ATOMIC_RELEASE);
-	if (hook->cache == &ada_no_site)
+	if (hook->cache == &ada_no_site && !jumped) /* hooks ask for tail calls behind the cache alone */
 		__atomic_store_n(&hook->cache, site, __ATOMIC_RELEASE);
 	ada_core_shm()->sites = sites_used - 1;
 	return site;

@@ -21,7 +21,7 @@
 #include "dwarf.inc"
 #include "event.inc"
 
-	.hidden ada_setup, ada_site_hash, ada_sites, ada_entry, ada_entry_near, ada_exit, ada_exit_known, ada_pass_exit, ada_limit
+	.hidden ada_setup, ada_site_hash, ada_sites, ada_stubs, ada_entry, ada_entry_near, ada_exit, ada_exit_known, ada_pass_exit, ada_limit
 
 #define NEXT -8
 #define UNBOUND 0x70000000		/* and more: a distance that nobody has written yet, and what is to be added to it */
@@ -147,14 +147,22 @@ ada_lean_begin:
 	movups %xmm0,\to(%r10)
 .endm
 
-# To the record at r10. Clobbers rax, xmm0.
-.macro ARGUMENTS detail
+# To the record at r10. Clobbers rax, xmm0; \tail: and r11. What is in the slot then is a stub: its site knows who called.
+.macro ARGUMENTS detail, tail
 	.if \detail-1
 	.irp n,0,1,2,3,4,5,6,7
 	movq %xmm\n,ADA_DETAIL_CALL_BYTES+8*\n(%r10)
 	.endr
 	.endif
 	mov 8(%rsp),%rax
+	.if \tail
+	lea ada_stubs(%rip),%r11
+	sub %r11,%rax
+	shr $4,%rax			# ADA_STUB_BYTES
+	shl $5,%rax			# SITE_BYTES
+	lea ada_sites(%rip),%r11
+	mov SITE_RETURN_ADDRESS(%r11,%rax),%rax
+	.endif
 	mov %rax,DETAIL_LR(%r10)
 	mov %rbp,DETAIL_FP(%r10)
 	mov %rdi,DETAIL_X(%r10)
@@ -216,34 +224,9 @@ ada_lean_begin:
 .Lcopied_\name:
 .endm
 
-# As ada_entry. Scratch: rax rcx rdx r10 r11 and the flags, of which the hook saves \saved. \known: a near stub has called this hook; it
-# belongs to one caller, and leads to that caller's return stub by itself. \detail: 1 with a record, 2 and with vector
-# arguments; \arguments: which of its registers the hook doesn't save for the function (SCRATCH).
-.macro ENTRY name, full, known, detail, arguments, saved:vararg
-	.globl ada_\name
-	.hidden ada_\name
-	.type ada_\name,@function
-	.p2align 6
-ada_\name:
-	.cfi_startproc
-	.cfi_def_cfa rsp, 16
-	KEEP \saved
-	.if \detail
-	SCRATCH KEEP, \arguments
-	movups %xmm0,.Lkept_xmm0(%rsp)
-	.endif
-	mov (%rsp),%r11
-	mov HOOK_NUMBER(%r11),%eax
-	POLICY ADA_POLICY_NAMES_CALL, r10, .Lnamed_\name
-	.ifeq \known
-	mov 8(%rsp),%rax
-	mov HOOK_CACHE(%r11),%r10
-	cmp %rax,SITE_RETURN_ADDRESS(%r10)
-	jne .Lprobe_\name
-.Lfound_\name:
-	mov SITE_ENTRY(%r10),%rax
-	mov %rax,NEXT(%rsp)
-	.endif
+# The section of an entry: an event, its frame and its record. \tail: of a function that the innermost frame's has jumped to, in whose slot
+# there is that one's stub; so they share the slot, and an exit closes both frames. In: r11 = the hook.
+.macro CALL name, detail, tail
 .Larm_\name:
 	ARM \name
 .Lstart_\name:
@@ -282,10 +265,21 @@ ada_\name:
 	mov %rax,DETAIL_SP(%r10)
 	.endif
 	sub FRAME_SLOT-ADA_FRAME_BYTES(%rdx),%rax
+	.if \tail
+	test $~ADA_FRAME_TAIL,%rax
+	jnz .Lfull_\name
+	lea 8(%rsp),%rax
+	sub FRAME_SLOT-ADA_TAIL_CALLS_MAX*ADA_FRAME_BYTES(%rdx),%rax
+	test $~ADA_FRAME_TAIL,%rax
+	jz .Lfull_\name		# a loop of tail calls: its older frames are closed now
+	lea 8-ADA_FRAME_TAIL(%rsp),%rax
+	mov %rax,FRAME_SLOT(%rdx)
+	.else
 	cmp $-ADA_NEAR_BYTES,%rax	# as unsigned: 1 to ADA_NEAR_BYTES below
 	jb .Lfull_\name
+	.endif
 	.if \detail
-	ARGUMENTS \detail
+	ARGUMENTS \detail, \tail
 	.if \detail-1
 	STACK \name, 8, ADA_DETAIL_CALL_BYTES+ADA_DETAIL_VECTOR_BYTES
 	mov ada_setup+SETUP_COMMIT_CALL(%rip),%rax
@@ -298,6 +292,38 @@ ada_\name:
 	addq $STATE_PUSH,(%rcx)		# commit
 	.endif
 .Lend_\name:
+.endm
+
+# As ada_entry. Scratch: rax rcx rdx r10 r11 and the flags, of which the hook saves \saved. \known: a near stub has called this hook; it
+# belongs to one caller, and leads to that caller's return stub by itself. \detail: 1 with a record, 2 and with vector
+# arguments; \arguments: which of its registers the hook doesn't save for the function (SCRATCH).
+.macro ENTRY name, full, known, detail, arguments, saved:vararg
+	.globl ada_\name
+	.hidden ada_\name
+	.type ada_\name,@function
+	.p2align 6
+ada_\name:
+	.cfi_startproc
+	.cfi_def_cfa rsp, 16
+	KEEP \saved
+	.if \detail
+	SCRATCH KEEP, \arguments
+	movups %xmm0,.Lkept_xmm0(%rsp)
+	.endif
+	mov (%rsp),%r11
+	mov HOOK_NUMBER(%r11),%eax
+	POLICY ADA_POLICY_NAMES_CALL, r10, .Lnamed_\name
+	.ifeq \known
+	mov 8(%rsp),%rax
+	mov HOOK_CACHE(%r11),%r10
+	cmp %rax,SITE_RETURN_ADDRESS(%r10)
+	jne .Lprobe_\name
+.Lfound_\name:
+	mov SITE_ENTRY(%r10),%rax
+	mov %rax,NEXT(%rsp)
+	.endif
+	CALL \name, \detail, 0
+.Ldone_\name:
 	.if \detail
 	movups .Lkept_xmm0(%rsp),%xmm0
 	.endif
@@ -321,7 +347,13 @@ ada_\name:
 	cmp %rax,SITE_RETURN_ADDRESS(%r10)
 	jne .Lprobe_next_\name
 	cmp %rdx,SITE_FUNCTION_ID(%r10)
-	je .Lfound_\name
+	jne .Lprobe_next_\name
+	lea ADA_TRAMPOLINE_NO_STUB-ADA_TRAMPOLINE_RETURN(%r11),%rax
+	cmp %rax,SITE_ENTRY(%r10)
+	jne .Lfound_\name
+	mov %rax,NEXT(%rsp)
+	CALL \name\()_tail, \detail, 1
+	jmp .Ldone_\name
 .Lprobe_next_\name:
 	inc %ecx
 	and $((1<<ADA_SITE_HASH_BITS)-1),%ecx
@@ -336,8 +368,11 @@ ada_\name:
 	lea ADA_TRAMPOLINE_NO_STUB-ADA_TRAMPOLINE_RETURN(%r11),%rax
 	mov %rax,NEXT(%rsp)
 	.endif
-	jmp .Lend_\name
+	jmp .Ldone_\name
 .Lfull_\name:
+	.ifeq \known
+.Lfull_\name\()_tail:
+	.endif
 	BACK \saved
 	.if \detail
 	SCRATCH BACK, \arguments
@@ -345,6 +380,9 @@ ada_\name:
 	.endif
 	jmp \full
 	DESCRIPTOR \name, \detail, 1
+	.ifeq \known
+	DESCRIPTOR \name\()_tail, \detail, 1
+	.endif
 	.cfi_endproc
 	.size ada_\name,.-ada_\name
 .endm
@@ -367,6 +405,45 @@ ada_\name:
 	DW_OP_const4u, LE32(4*ADA_STUB_COUNT), DW_OP_lt, DW_OP_bra, 4, 0, DW_OP_drop, DW_OP_skip, 18, 0, \
 	DW_OP_swap, DW_OP_drop, DW_OP_lit0+3, DW_OP_shl, DW_OP_rip, DW_OP_const1s, -64, DW_OP_and, DW_OP_dup, \
 	DW_OP_plus_uconst, field, DW_OP_deref_size, 4, DW_OP_plus, DW_OP_plus_uconst, field+4+SITE_RETURN_ADDRESS, DW_OP_plus
+
+# The event of a return, and its record. In: rsi, r10 = the chunk and the event's place; r8 = behind the frame; rax = the time.
+.macro RETURN name, detail
+	mov %rax,EVENT_COUNTER(%rsi,%r10)
+	mov FRAME_HOOK-ADA_FRAME_BYTES(%r8),%rdx
+	mov HOOK_NUMBER(%rdx),%eax
+	POLICY ADA_POLICY_RETURN, r11, .Lfull_\name
+	mov HOOK_FUNCTION_ID(%rdx),%rax
+	mov %rax,EVENT_FUNCTION_ID(%rsi,%r10)
+	.if \detail
+	mov EVENT_COUNTER(%rsi,%r10),%rdx
+	RECORD r11, rsi, .Lfull_\name
+	mov %rdx,DETAIL_COUNTER(%r11)
+	or ada_setup+SETUP_META_RETURN(%rip),%rax
+	mov %rax,DETAIL_META(%r11)
+	.endif
+	mov FRAME_DEPTH-ADA_FRAME_BYTES(%r8),%eax
+	mov %rax,EVENT_DEPTH(%rsi,%r10)	# and detail_seq
+	movl $ADA_EVENT_RETURN,EVENT_KIND(%rsi,%r10)
+	.if \detail
+	RESULTS
+	sub %rsp,%rax			# the stack's bytes, too, where they hold the result, or all returns have them
+	cmp ada_setup+SETUP_REACH(%rip),%rax
+	ja .Lplain_\name
+	mov %r11,%r10
+	movzbl ada_setup+SETUP_META_RETURN_STACK+ADA_DETAIL_SIZE_SHIFT/8(%rip),%eax
+	mov %al,DETAIL_META+ADA_DETAIL_SIZE_SHIFT/8(%r10)
+	STACK \name, 0, ADA_DETAIL_RETURN_BYTES
+	movups .Lkept_xmm0(%rsp),%xmm0
+	mov ada_setup+SETUP_COMMIT_RETURN_STACK(%rip),%rax
+	jmp .Lcommit_\name
+.Lplain_\name:
+	mov ada_setup+SETUP_COMMIT_RETURN(%rip),%rax
+.Lcommit_\name:
+	add %rax,(%rsi)			# commit
+	.else
+	addq $STATE_POP,(%rsi)		# commit
+	.endif
+.endm
 
 # From a stub, as ada_exit. Scratch: rsi r8 r10 r11 and the flags, of which the hook saves \first and \saved. Results are saved
 # always. \field: offset of what leads to ada_sites. \detail: with a record.
@@ -407,42 +484,14 @@ ada_\name:
 	mov STATE_FRAMES(%rsi),%r8d
 	LEAN add, LEAN_SHADOW, r8	# behind the innermost frame
 	cmp %rsp,FRAME_SLOT-ADA_FRAME_BYTES(%r8)
+	jz .Lown_\name			# as a rule, but for a frame that shares its slot with the one before
+	lea -ADA_FRAME_TAIL(%rsp),%rdx
+	cmp %rdx,FRAME_SLOT-ADA_FRAME_BYTES(%r8)
 	jne .Lfull_\name
-	mov %rax,EVENT_COUNTER(%rsi,%r10)
-	mov FRAME_HOOK-ADA_FRAME_BYTES(%r8),%rdx
-	mov HOOK_NUMBER(%rdx),%eax
-	POLICY ADA_POLICY_RETURN, r11, .Lfull_\name
-	mov HOOK_FUNCTION_ID(%rdx),%rax
-	mov %rax,EVENT_FUNCTION_ID(%rsi,%r10)
-	.if \detail
-	mov EVENT_COUNTER(%rsi,%r10),%rdx
-	RECORD r11, rsi, .Lfull_\name
-	mov %rdx,DETAIL_COUNTER(%r11)
-	or ada_setup+SETUP_META_RETURN(%rip),%rax
-	mov %rax,DETAIL_META(%r11)
-	.endif
-	mov FRAME_DEPTH-ADA_FRAME_BYTES(%r8),%eax
-	mov %rax,EVENT_DEPTH(%rsi,%r10)	# and detail_seq
-	movl $ADA_EVENT_RETURN,EVENT_KIND(%rsi,%r10)
-	.if \detail
-	RESULTS
-	sub %rsp,%rax			# the stack's bytes, too, where they hold the result, or all returns have them
-	cmp ada_setup+SETUP_REACH(%rip),%rax
-	ja .Lplain_\name
-	mov %r11,%r10
-	movzbl ada_setup+SETUP_META_RETURN_STACK+ADA_DETAIL_SIZE_SHIFT/8(%rip),%eax
-	mov %al,DETAIL_META+ADA_DETAIL_SIZE_SHIFT/8(%r10)
-	STACK \name, 0, ADA_DETAIL_RETURN_BYTES
-	movups .Lkept_xmm0(%rsp),%xmm0
-	mov ada_setup+SETUP_COMMIT_RETURN_STACK(%rip),%rax
-	jmp .Lcommit_\name
-.Lplain_\name:
-	mov ada_setup+SETUP_COMMIT_RETURN(%rip),%rax
-.Lcommit_\name:
-	add %rax,(%rsi)			# commit
-	.else
-	addq $STATE_POP,(%rsi)		# commit
-	.endif
+	RETURN \name\()_tail, \detail
+	jmp .Larm_\name		# closes the next one. Within the section: aborted behind the commit, the hook does that, too
+.Lown_\name:
+	RETURN \name, \detail
 .Lend_\name:
 	BACK \saved
 	.if \first
@@ -450,6 +499,7 @@ ada_\name:
 	.endif
 	ret
 .Lfull_\name:				# the slot is as a return finds it
+.Lfull_\name\()_tail:
 	BACK \saved
 	.if \detail
 	movups .Lkept_xmm0(%rsp),%xmm0

@@ -141,6 +141,52 @@ static void only_what_is_free_is_touched(void **state)
 	}
 }
 
+/* Where a lean hook leads what it doesn't know, and the byte that a trap stands for there. */
+extern uint8_t ada_entry[], ada_entry_near[], ada_exit_known[];
+static uint8_t *const others[] = { ada_entry, ada_entry_near, ada_exit_known };
+static uint8_t first_bytes[3];
+static volatile sig_atomic_t fallen;
+
+static void traps(bool on)
+{
+	for (int i = 0; i < 3; i++) {
+		if (on)
+			first_bytes[i] = *others[i];
+		*others[i] = on ? 0xcc : first_bytes[i];
+	}
+}
+
+static void on_fallen(int number, siginfo_t *info, void *context)
+{
+	traps(false);
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]--;
+	fallen++;
+}
+
+static void tail_calls_stay_with_the_lean_hooks(void **state)
+{
+	struct sigaction action = { .sa_sigaction = on_fallen, .sa_flags = SA_SIGINFO };
+	const uint32_t count = 100;
+
+	sigaction(SIGTRAP, &action, NULL);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(mprotect((void *)((uint64_t)others[i] & -4096ull), 4096, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
+	for (size_t i = 3; i < sizeof sets / sizeof *sets - 1; i++) { /* whose flags are free */
+		begin(sets[i].entry, sets[i].exit);
+		calls(2, probe_tail, sets[i].entry | sets[i].exit);
+		traps(true);
+		calls(count, probe_tail, sets[i].entry | sets[i].exit);
+		if (!fallen)
+			traps(false);
+		assert_int_equal(fallen, 0);
+		fake_drain();
+		assert_int_equal(fake_count().calls, 2 * (count + 2));
+		assert_int_equal(fake_count().returns, 2 * (count + 2));
+		assert_int_equal(fake_count().errors + fake_count().lost + fake_count().exceptions, 0);
+		assert_int_equal(fake_frames(), 0);
+	}
+}
+
 static void on_alarm(int number)
 {
 	for (int i = 0; i < 3; i++)
@@ -381,9 +427,11 @@ static void every_place_of_a_near_stub_can_be_unwound(void **state)
 #define STACK 28 /* of them for 128 bytes of the stack */
 #define REACH 5	 /* and of a return that has them, and jumps over them where it hasn't */
 
-/* Instructions up to the return, where each condition is the usual one: no branch is taken. */
+/* Instructions up to the return, where each condition is the usual one: no branch is taken but an exit's over what shares its slot. */
 static uint32_t instructions(const void *hook)
 {
+	extern const uint8_t ada_lean_begin[], ada_lean_end[];
+	const bool lean = (const uint8_t *)hook >= ada_lean_begin && (const uint8_t *)hook < ada_lean_end;
 	const uint8_t *at = hook;
 	ZydisDecoder decoder;
 	ZydisDecodedInstruction instruction;
@@ -393,7 +441,7 @@ static uint32_t instructions(const void *hook)
 	do {
 		assert_true(ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, at, 16, &instruction)));
 		at += instruction.length;
-		if (instruction.mnemonic == ZYDIS_MNEMONIC_JMP)
+		if (instruction.mnemonic == ZYDIS_MNEMONIC_JMP || (lean && instruction.mnemonic == ZYDIS_MNEMONIC_JZ))
 			at += instruction.raw.imm[0].value.s;
 		count++;
 	} while (instruction.mnemonic != ZYDIS_MNEMONIC_RET);
@@ -402,7 +450,7 @@ static uint32_t instructions(const void *hook)
 
 static void hooks_keep_to_their_budget(void **state)
 {
-	extern const char ada_entry[], ada_entry_lean_0[], ada_entry_lean_arguments_0[], ada_entry_lean_values_0[], ada_entry_lean_rax_0[],
+	extern const char ada_entry_lean_0[], ada_entry_lean_arguments_0[], ada_entry_lean_values_0[], ada_entry_lean_rax_0[],
 		ada_entry_lean_flags_0[], ada_entry_lean_1[], ada_entry_lean_2[], ada_entry_lean_flags_1[];
 	extern const char ada_known_lean_0[], ada_known_lean_arguments_0[], ada_known_lean_values_0[], ada_known_lean_rax_0[],
 		ada_known_lean_flags_0[], ada_known_lean_1[], ada_known_lean_2[], ada_known_lean_flags_1[];
@@ -427,7 +475,7 @@ static void hooks_keep_to_their_budget(void **state)
 		{ ada_known_lean_1, 66 + STACK },
 		{ ada_known_lean_flags_1, 72 + STACK },
 		{ ada_known_lean_2, 74 + STACK },
-		{ ada_entry, 72 },
+		{ (const char *)ada_entry, 72 },
 		{ ada_exit_lean_0, with_detail ? 1 + 61 + STACK + REACH : 35 }, /* begins with a jump to the other */
 		{ ada_exit_lean_flags_0, with_detail ? 1 + 69 + STACK + REACH : 43 },
 		{ ada_exit_lean_1, 61 + STACK + REACH },
@@ -445,6 +493,7 @@ int main(int count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_is_free_is_touched),
+		cmocka_unit_test(tail_calls_stay_with_the_lean_hooks),
 		cmocka_unit_test(signals_cost_nothing),
 		cmocka_unit_test(what_is_muted_passes),
 		cmocka_unit_test(a_rule_sees_arguments_and_results),
