@@ -300,11 +300,14 @@ def test_status_says_what_goes_out_and_comes_back(ada, build_dir, tmp_path):
 def test_stops_are_few_and_short_with_many_threads(ada, build_dir, tmp_path):
     """None begins where the work for all before it took more than 15 ms and a five hundredth of the time, or all of them more than 60 ms and as
     much, since the machine interrupts some; however many threads are to be stopped."""
-    result = ada.trace(tmp_path / "ada", [build_dir / "tests/budget/budget_program", "crowd", 64, 300], "--budget=1%")
-    assert result.status == 0 and result.stdout == f"sum {64 * 300 * QUICK}\n".encode(), result.stderr.decode()
-    process, = check_recording(ada, tmp_path / "ada").processes()
-    manifest = json.loads((process / "manifest.json").read_text())
-    ledger, lasted = manifest["ledger"], manifest["endNs"] - manifest["startNs"]
+    for i in range(5):          # on a full machine the program may be over before 64 threads could be stopped in time
+        result = ada.trace(tmp_path / str(i), [build_dir / "tests/budget/budget_program", "crowd", 64, 300], "--budget=1%", "--budget-forget")
+        assert result.status == 0 and result.stdout == f"sum {64 * 300 * QUICK}\n".encode(), result.stderr.decode()
+        process, = check_recording(ada, tmp_path / str(i)).processes()
+        manifest = json.loads((process / "manifest.json").read_text())
+        ledger, lasted = manifest["ledger"], manifest["endNs"] - manifest["startNs"]
+        if ledger["stops"]:
+            break
     assert ledger["stops"] > 0 and 0 < ledger["longestStopNs"] <= ledger["stoppedNs"]
     assert 0 < ledger["dearestStopNs"] <= ledger["stopsCpuNs"] <= ledger["stoppedNs"]
     assert ledger["stopsCpuNs"] - ledger["dearestStopNs"] <= 15e6 + lasted / 500

@@ -198,14 +198,14 @@ static void follow_children(struct ada_budget *budget, uint64_t now_ns)
 }
 
 /* A chunk of events more or less is a fifth of what a look behind 20 ms sees: that would let functions go and come for the noise alone. But
- * what has come back may cost many times the budget until it is looked at. */
+ * what has come back may cost many times the budget until it is looked at, and what is hushed waits for a stop, which a look may begin. */
 static uint64_t until_next(struct ada_budget *budget, uint64_t now_ns)
 {
 	uint64_t returned = budget->provider->stops.returned;
 	bool any = returned != budget->returned;
 
 	budget->returned = returned;
-	return any || now_ns < budget->start_ns + YOUNG_NS ? SOON_NS : LOOK_NS;
+	return any || now_ns < budget->start_ns + YOUNG_NS || ada_budget_hushed_excess(budget, 1) > 0 ? SOON_NS : LOOK_NS;
 }
 
 static void look(struct ada_budget *budget, uint64_t now_ns)
