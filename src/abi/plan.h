@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define ADA_PLAN_MAGIC "ADAPLAN1"
-#define ADA_PLAN_VERSION 14 /* raised by any change here; the cache tells planners apart by itself */
+#define ADA_PLAN_VERSION 15 /* raised by any change here; the cache tells planners apart by itself */
 #define ADA_PLAN_NONE UINT32_MAX
 #define ADA_BUILD_ID_MAX 32
 
@@ -183,7 +183,8 @@ struct ada_plan_import {
 	uint32_t version; /* symbol version ("GLIBC_2.14"), offset into strings; 0: none */
 	uint16_t flags;	  /* enum ada_import_flag */
 	uint16_t refusal;
-	uint32_t reserved;
+	uint16_t free_at_entry, free_at_exit; /* as a hook's */
 };
 static_assert(sizeof(struct ada_plan_import) == 24, "plan import");
+static_assert(offsetof(struct ada_plan_import, free_at_entry) == 20, "free_at_entry");
 #endif

@@ -372,6 +372,32 @@ inner_entry:
 	.size inner_entry, . - inner_entry
 	.size outer_frame, . - outer_frame
 
+/* --- what is on top of the stack is the return address */
+
+FUNCTION barrier_adds
+	lock addl $0, (%rsp)
+	mov (%rdi), %eax
+	ret
+END barrier_adds
+
+FUNCTION barrier_ors
+	lock orq $0, (%rsp)
+	mov (%rdi), %eax
+	ret
+END barrier_ors
+
+FUNCTION adds_to_return		/* which goes on behind the next instruction of its caller */
+	lock addq $1, (%rsp)
+	mov (%rdi), %eax
+	ret
+END adds_to_return
+
+FUNCTION exchanges_return
+	mov %rdi, %rax
+	lock xaddq %rax, (%rsp)
+	ret
+END exchanges_return
+
 /* Parts of leaves with a red zone, that only .eh_frame knows: what a jump, or a table, leads to leaves the red zone alone. Of a
  * function that looks at its return address they are not hooked. */
 .macro PART name

@@ -230,6 +230,14 @@ FUNCTION calls_slot
 	ret
 END calls_slot
 
+FUNCTION looks_behind_import
+	sub $8, %rsp
+	call getppid@PLT
+	mov %r8, %rax
+	add $8, %rsp
+	ret
+END looks_behind_import
+
 FUNCTION calls_pointer
 	sub $8, %rsp
 	call *%rdi

@@ -150,6 +150,16 @@ static void test_parts(void **unused)
 		assert_int_equal(find(refused[i])->refusal, ADA_REFUSAL_CALLER_LOOKUP);
 }
 
+static void test_barriers(void **unused)
+{
+	static const char *const hooked[] = { "barrier_adds", "barrier_ors" }, *const refused[] = { "adds_to_return", "exchanges_return" };
+
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_not_equal(find(hooked[i])->hook, ADA_PLAN_NONE);
+		assert_int_equal(find(refused[i])->refusal, ADA_REFUSAL_CALLER_LOOKUP);
+	}
+}
+
 static void test_what_is_a_function(void **unused)
 {
 	const struct ada_plan_function *nameless = find("after_nameless");
@@ -226,8 +236,11 @@ static void test_results(void **unused)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forms),	cmocka_unit_test(test_origins),
-		cmocka_unit_test(test_parts),	cmocka_unit_test(test_what_is_a_function),
+		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_origins),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_barriers),
+		cmocka_unit_test(test_what_is_a_function),
 		cmocka_unit_test(test_results),
 	};
 	uint64_t *calls;

@@ -169,6 +169,7 @@ static void test_check_knows_registers(void **unused)
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct ada_plan_import *import;
 		struct ada_plan_hook *hook;
 
 		memcpy(copy, ada_plan_header(plan), bytes);
@@ -176,6 +177,14 @@ static void test_check_knows_registers(void **unused)
 		hook->flags = cases[i].flags;
 		hook->free_at_entry = cases[i].entry;
 		hook->free_at_exit = cases[i].exit;
+		copy->checksum = libdeflate_crc32(0, copy + 1, bytes - sizeof *copy);
+		assert_int_equal(ada_plan_check(copy, bytes, NULL), cases[i].result);
+		if (cases[i].flags > (ADA_HOOK_RED_ZONE | ADA_HOOK_READS_VECTORS))
+			continue;
+		memcpy(copy, ada_plan_header(plan), bytes);
+		import = (void *)((char *)copy + copy->imports_offset);
+		import->free_at_entry = cases[i].entry;
+		import->free_at_exit = cases[i].exit;
 		copy->checksum = libdeflate_crc32(0, copy + 1, bytes - sizeof *copy);
 		assert_int_equal(ada_plan_check(copy, bytes, NULL), cases[i].result);
 	}

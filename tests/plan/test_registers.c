@@ -56,6 +56,7 @@ static const struct expectation expectations[] = {
 	{ "loops", RAX | RCX | FLAGS, RCX | R10 | FLAGS },
 	{ "takes_chain", RAX, R10 },
 	{ "calls_import", R10 | R11 | FLAGS, CALLED },
+	{ "looks_behind_import", R10 | R11 | FLAGS, CALLED },
 	{ "calls_slot", R10 | R11 | FLAGS, CALLED },
 	{ "calls_pointer", FLAGS, FLAGS },
 	{ "jumps_to_pointer", RAX | FLAGS, FLAGS },
@@ -123,6 +124,19 @@ static void test_sets(void **unused)
 		}
 	}
 	assert_true(right);
+	ada_plan_close(plan);
+}
+
+/* r8 is what looks_behind_import looks at: of the other functions' sets that says nothing. */
+static void test_imports(void **unused)
+{
+	struct ada_plan *plan = library_plan();
+
+	assert_true(ada_plan_header(plan)->import_count >= 2);
+	for (uint32_t i = 0; i < ada_plan_header(plan)->import_count; i++) {
+		assert_int_equal(ada_plan_imports(plan)[i].free_at_entry, R11 | FLAGS);
+		assert_int_equal(ada_plan_imports(plan)[i].free_at_exit, CALLED & ~R8);
+	}
 	ada_plan_close(plan);
 }
 
@@ -258,6 +272,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_imports),
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_effects),
 	};

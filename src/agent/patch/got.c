@@ -188,9 +188,12 @@ static int trampolines_build(struct ada_module *module, struct target *targets, 
 	int status = wanted ? ada_region_reserve(&region, module->start, module->end, wanted) : 0;
 
 	for (uint32_t i = 0; i < count && !status; i++) {
+		const struct ada_plan_import *import = import_at(module->plan, i);
 		struct ada_hook_spec spec = { .function_id = targets[i].function_id,
 					      .target = targets[i].address,
 					      .number = targets[i].policy_number,
+					      .free_at_entry = import->free_at_entry,
+					      .free_at_exit = import->free_at_exit,
 					      .reads_vectors = true };
 		uint8_t *body;
 

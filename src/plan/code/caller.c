@@ -32,11 +32,19 @@ static int memory_base(const ZydisDecodedInstruction *instruction)
 	return instruction->raw.sib.base;
 }
 
+/* A memory barrier: what is on top of the stack, be it the return address, stays as it is, and nobody learns of it. */
+static bool is_barrier(const ZydisDecodedInstruction *instruction)
+{
+	return instruction->attributes & ZYDIS_ATTRIB_HAS_LOCK &&
+	       (instruction->mnemonic == ZYDIS_MNEMONIC_ADD || instruction->mnemonic == ZYDIS_MNEMONIC_OR) &&
+	       instruction->raw.imm[0].size && !instruction->raw.imm[0].value.s;
+}
+
 static bool touches_slot(const struct ada_caller_walk *walk, const ZydisDecodedInstruction *instruction)
 {
 	int64_t displacement = instruction->raw.disp.value;
 
-	if (instruction->mnemonic == ZYDIS_MNEMONIC_LEA || instruction->mnemonic == ZYDIS_MNEMONIC_NOP)
+	if (instruction->mnemonic == ZYDIS_MNEMONIC_LEA || instruction->mnemonic == ZYDIS_MNEMONIC_NOP || is_barrier(instruction))
 		return false;
 	switch (memory_base(instruction)) {
 	case RSP: return walk->below_slot != NOT_KNOWN && displacement == walk->below_slot;

@@ -82,10 +82,9 @@ static bool origins_are_sound(const struct ada_plan_header *header, const struct
 }
 
 /* Results are never free. */
-static bool registers_are_sound(const struct ada_plan_hook *hook)
+static bool registers_are_sound(uint16_t free_at_entry, uint16_t free_at_exit)
 {
-	return !((hook->free_at_entry | hook->free_at_exit) >> ADA_REGISTER_COUNT) &&
-	       !(hook->free_at_exit & (1 << ADA_REGISTER_RAX | 1 << ADA_REGISTER_RDX));
+	return !((free_at_entry | free_at_exit) >> ADA_REGISTER_COUNT) && !(free_at_exit & (1 << ADA_REGISTER_RAX | 1 << ADA_REGISTER_RDX));
 }
 
 static bool hook_is_sound(const struct ada_plan_header *header, const struct ada_plan_hook *hook, const struct ada_plan_reloc *relocs)
@@ -95,7 +94,7 @@ static bool hook_is_sound(const struct ada_plan_header *header, const struct ada
 	    hook->reloc_first > header->reloc_count || hook->reloc_count > header->reloc_count - hook->reloc_first || !hook->patch_bytes ||
 	    hook->patch_bytes > sizeof hook->expected || !is_inside_module(header, hook->patch_address, hook->patch_bytes) ||
 	    (hook->form == ADA_PATCH_ISLAND) != (hook->island_address != 0) ||
-	    hook->flags & ~(ADA_HOOK_RED_ZONE | ADA_HOOK_READS_VECTORS) || !registers_are_sound(hook) ||
+	    hook->flags & ~(ADA_HOOK_RED_ZONE | ADA_HOOK_READS_VECTORS) || !registers_are_sound(hook->free_at_entry, hook->free_at_exit) ||
 	    (hook->island_address && !is_inside_module(header, hook->island_address, 5)) || !origins_are_sound(header, hook))
 		return false;
 	if (hook->patch_bytes < (hook->form == ADA_PATCH_ISLAND ? 2 : hook->form == ADA_PATCH_INT3 ? 1 : 5))
@@ -148,7 +147,8 @@ int ada_plan_check(const void *memory, uint64_t bytes, struct ada_error *error)
 			return bad(error, "impossible hook");
 	for (uint32_t i = 0; i < header->import_count; i++)
 		if (imports[i].name >= header->strings_bytes || imports[i].version >= header->strings_bytes ||
-		    imports[i].refusal >= ADA_REFUSAL_COUNT || !is_inside_module(header, imports[i].slot, 8))
+		    imports[i].refusal >= ADA_REFUSAL_COUNT || !is_inside_module(header, imports[i].slot, 8) ||
+		    !registers_are_sound(imports[i].free_at_entry, imports[i].free_at_exit))
 			return bad(error, "impossible import");
 	for (uint32_t i = 0; i < header->call_count; i++)
 		if (!call_is_sound(header, &calls[i]) || (i && !calls_ascend(&calls[i - 1], &calls[i])))

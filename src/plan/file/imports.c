@@ -48,6 +48,8 @@ int ada_imports_read(struct ada_planner *planner, struct ada_strings *strings, s
 		*import = (struct ada_plan_import){
 			.slot = use->address,
 			.refusal = (uint16_t)refusal,
+			.free_at_entry = planner->import_free_at_entry,
+			.free_at_exit = planner->import_free_at_exit,
 			.flags = (uint16_t)((use->jump_slot ? ADA_IMPORT_JUMP_SLOT : 0) | (refusal ? ADA_IMPORT_REFUSED : 0)),
 		};
 		status = ada_strings_add(strings, symbol.name, strlen(symbol.name), &import->name);

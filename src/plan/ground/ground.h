@@ -99,11 +99,12 @@ struct ada_planner {
 	ADA_ARRAY(struct ada_call) calls;	  /* by address */
 	ADA_ARRAY(struct ada_pad) pads;		  /* by address */
 	ADA_ARRAY(struct ada_table_use) tables;
-	ADA_ARRAY(struct ada_slot_use) slots; /* by address */
-	ADA_ARRAY(struct ada_label) labels;   /* by address */
-	bool moves_base;		      /* some instruction sets the FS base */
-	bool runtime_imports;		      /* what this file imports belongs to a run-time: no call */
-	struct ada_registers *registers;      /* NULL: none is free */
+	ADA_ARRAY(struct ada_slot_use) slots;		    /* by address */
+	ADA_ARRAY(struct ada_label) labels;		    /* by address */
+	bool moves_base;				    /* some instruction sets the FS base */
+	bool runtime_imports;				    /* what this file imports belongs to a run-time: no call */
+	uint16_t import_free_at_entry, import_free_at_exit; /* of all that this file calls through its GOT, as in the plan */
+	struct ada_registers *registers;		    /* NULL: none is free */
 	ADA_ARRAY(struct ada_plan_hook) hooks;
 	ADA_ARRAY(struct ada_plan_reloc) plan_relocs;
 	ADA_ARRAY(struct ada_plan_origin) origins; /* those of plain copies first */

@@ -5,6 +5,9 @@
  * something new, and no caller looks at it. A caller may be built so that it relies on what a callee leaves alone (-fipa-ra), or takes a
  * result in any register, as hand-written code does; direct calls in this module show that. What calls through pointers show of their
  * unknown callees is taken as said of all functions. Nobody else can know more than the convention says.
+ *
+ * Of what other modules do, callers know the convention alone: the linker may put code of its own in between, which takes r11 and the flags
+ * for itself, and behind the return only results have a meaning. So these are free where no caller in this module shows the contrary.
  */
 #include <errno.h>
 #include "plan/registers/blocks.h"
@@ -16,9 +19,10 @@ struct look {		    /* of callers, at what registers hold when something has retu
 
 struct callers {
 	struct ada_planner *planner;
-	struct look *looks; /* behind the returns of each run; at last behind those of anything called through pointers */
+	struct look *looks; /* behind the returns of each run; then behind those of anything called through pointers, and of imports */
 	bool *seen;	    /* a run each: belongs to a function that is known */
 	bool *queued;	    /* likewise: is in the queue */
+	bool import_jumps;  /* a function ends with a jump to an import: its own caller looks behind that */
 	ADA_ARRAY(uint32_t) queue;
 };
 
@@ -42,7 +46,7 @@ static int hand_on(struct callers *callers, uint32_t run, const struct ada_block
 {
 	const struct ada_registers *registers = callers->planner->registers;
 	const struct ada_run *of = &registers->runs.items[run];
-	struct look *anybody = &callers->looks[registers->runs.count], look = callers->looks[run], more = look;
+	struct look *anybody = &callers->looks[registers->runs.count], *imports = anybody + 1, look = callers->looks[run], more = look;
 
 	if (block->calls) {
 		const struct ada_fate nowhere = { 0 }, *behind = block->goes_on ? &registers->fates[block->next] : &nowhere;
@@ -59,6 +63,11 @@ static int hand_on(struct callers *callers, uint32_t run, const struct ada_block
 	case ADA_END_POINTER:
 		if (look.at != ADA_PARTS_ALL) /* what is no part of a known function may be no code at all */
 			anybody->soon |= more.soon;
+		return 0;
+	case ADA_END_IMPORT:
+		if (look.at != ADA_PARTS_ALL)
+			imports->at |= more.at;
+		callers->import_jumps |= !block->calls;
 		return 0;
 	default: return 0;
 	}
@@ -138,6 +147,18 @@ static void fill_sets(const struct callers *callers, uint32_t number)
 				 (uint16_t) ~(1u << ADA_REGISTER_RAX | 1u << ADA_REGISTER_RDX);
 }
 
+static void fill_imports(const struct callers *callers)
+{
+	const struct ada_registers *registers = callers->planner->registers;
+	const struct look *anybody = &callers->looks[registers->runs.count], *imports = anybody + 1;
+	ada_parts looked_at = imports->at | (callers->import_jumps ? anybody->soon : 0);
+
+	if (registers->imports_keep)
+		return;
+	callers->planner->import_free_at_entry = 1u << ADA_REGISTER_R11 | 1u << ADA_REGISTER_FLAGS;
+	callers->planner->import_free_at_exit = registers_of(~looked_at) & (uint16_t) ~(1u << ADA_REGISTER_RAX | 1u << ADA_REGISTER_RDX);
+}
+
 /* Whether functions of other modules keep to conventions of their own: profilers' hooks leave arguments alone, Swift's functions return
  * in four registers, and those of its run-time preserve nearly all. */
 static bool has_odd_imports(const struct ada_planner *planner)
@@ -172,12 +193,14 @@ int ada_registers_settle(struct ada_planner *planner)
 		status = ada_fates_settle(registers);
 	if (status || !registers->fates)
 		return status;
-	callers.looks = calloc(registers->runs.count + 1, sizeof *callers.looks);
+	callers.looks = calloc(registers->runs.count + 2, sizeof *callers.looks);
 	callers.seen = calloc(registers->runs.count + 1, sizeof *callers.seen);
 	callers.queued = calloc(registers->runs.count + 1, sizeof *callers.queued);
 	status = callers.looks && callers.seen && callers.queued ? find_looked_at(&callers) : -ENOMEM;
 	for (uint32_t i = 0; i < planner->functions.count && !status; i++)
 		fill_sets(&callers, i);
+	if (!status)
+		fill_imports(&callers);
 	free(callers.looks);
 	free(callers.seen);
 	free(callers.queued);
