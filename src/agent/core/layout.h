@@ -102,7 +102,7 @@ struct ada_hook {
 		struct ada_site *cache; /* one word, so that key and value can't disagree. Filled once, kept */
 		uint64_t stub;		/* a near stub's: of its only call, or 0 before that is interned. Likewise */
 	};
-	uint64_t entry;	 /* an entry hook (variant.c), ada_entry_below, or an intercept's replacement */
+	uint64_t entry;	 /* an entry hook (variant.c), or an intercept's replacement */
 	uint32_t number; /* as a frame's */
 	/* Registers that nobody needs, as the plan says (enum ada_register), and the class of its stubs. */
 	uint32_t free_at_entry : 10, free_at_exit : 10, stub_class : 2;

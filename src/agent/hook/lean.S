@@ -1,8 +1,8 @@
 # The hooks of functions that leave registers to them: ada_entry and ada_exit (hook.S), without what these do for others.
 #
-# Budget: 36 instructions at entry, six more where no near stub knows the caller, and 35 at exit; and two for each register that a
-# variant saves. With detail at most 30 more at entry, 8 more for vector arguments, and 26 at exit; and 28 where 128 bytes of the stack are
-# copied. No locked one, no call, no branch that isn't plainly predicted.
+# Budget: 36 instructions at entry, six more where no near stub knows the caller, three more where a red zone stays, and 35 at exit; and two
+# for each register that a variant saves. With detail at most 30 more at entry, 8 more for vector arguments, and 26 at exit; and 28 where 128
+# bytes of the stack are copied. No locked one, no call, no branch that isn't plainly predicted.
 #
 # Rules, besides those of hook.S, whose 2 to 5 hold here
 #  6. A variant (variant.c) touches its scratch registers and the flags, and of the rest what it saves itself. The stack pointer stays
@@ -21,9 +21,10 @@
 #include "dwarf.inc"
 #include "event.inc"
 
-	.hidden ada_setup, ada_site_hash, ada_sites, ada_stubs, ada_entry, ada_entry_near, ada_exit, ada_exit_known, ada_pass_exit, ada_limit
+	.hidden ada_setup, ada_site_hash, ada_sites, ada_stubs, ada_entry, ada_entry_near, ada_entry_below, ada_exit, ada_exit_known, ada_pass_exit, ada_limit
 
 #define NEXT -8
+#define LEAD (BELOW/16)			/* of a trampoline that leaves a red zone alone: ADA_TRAMPOLINE_LEAD; else 0 */
 #define UNBOUND 0x70000000		/* and more: a distance that nobody has written yet, and what is to be added to it */
 
 # Where ada_variant_bind() writes: the last four bytes of the instruction before.
@@ -65,12 +66,19 @@ ada_lean_begin:
 	mov %rax,%fs:UNBOUND
 	BOUND .rodata.bound_rseq
 .endm
+# r11 = where the hook is reckoned from (HOOK_*).
+.macro HOOK
+	mov (%rsp),%r11
+	.if LEAD
+	lea -LEAD(%r11),%r11
+	.endif
+.endm
 .macro DESCRIPTOR name, detail, entry
 	RSEQ_SECTION \name		# aborts as in hook.S; the bytes below the stack pointer are in use
 	.if \detail
 	movups .Lkept_xmm0(%rsp),%xmm0
 	.if \entry
-	mov (%rsp),%r11
+	HOOK
 	.endif
 	.endif
 	lea -128(%rsp),%rsp
@@ -154,7 +162,7 @@ ada_lean_begin:
 	movq %xmm\n,ADA_DETAIL_CALL_BYTES+8*\n(%r10)
 	.endr
 	.endif
-	mov 8(%rsp),%rax
+	mov 8+BELOW(%rsp),%rax
 	.if \tail
 	lea ada_stubs(%rip),%r11
 	sub %r11,%rax
@@ -259,7 +267,7 @@ ada_lean_begin:
 	.endif
 	mov STATE_FRAMES(%rcx),%eax
 	mov %eax,FRAME_DEPTH(%rdx)
-	lea 8(%rsp),%rax
+	lea 8+BELOW(%rsp),%rax
 	mov %rax,FRAME_SLOT(%rdx)
 	.if \detail
 	mov %rax,DETAIL_SP(%r10)
@@ -268,11 +276,11 @@ ada_lean_begin:
 	.if \tail
 	test $~ADA_FRAME_TAIL,%rax
 	jnz .Lfull_\name
-	lea 8(%rsp),%rax
+	lea 8+BELOW(%rsp),%rax
 	sub FRAME_SLOT-ADA_TAIL_CALLS_MAX*ADA_FRAME_BYTES(%rdx),%rax
 	test $~ADA_FRAME_TAIL,%rax
 	jz .Lfull_\name		# a loop of tail calls: its older frames are closed now
-	lea 8-ADA_FRAME_TAIL(%rsp),%rax
+	lea 8+BELOW-ADA_FRAME_TAIL(%rsp),%rax
 	mov %rax,FRAME_SLOT(%rdx)
 	.else
 	cmp $-ADA_NEAR_BYTES,%rax	# as unsigned: 1 to ADA_NEAR_BYTES below
@@ -281,10 +289,10 @@ ada_lean_begin:
 	.if \detail
 	ARGUMENTS \detail, \tail
 	.if \detail-1
-	STACK \name, 8, ADA_DETAIL_CALL_BYTES+ADA_DETAIL_VECTOR_BYTES
+	STACK \name, 8+BELOW, ADA_DETAIL_CALL_BYTES+ADA_DETAIL_VECTOR_BYTES
 	mov ada_setup+SETUP_COMMIT_CALL(%rip),%rax
 	.else
-	STACK \name, 8, ADA_DETAIL_CALL_BYTES
+	STACK \name, 8+BELOW, ADA_DETAIL_CALL_BYTES
 	mov ada_setup+SETUP_COMMIT_CALL_PLAIN(%rip),%rax
 	.endif
 	add %rax,(%rcx)			# commit
@@ -294,7 +302,7 @@ ada_lean_begin:
 .Lend_\name:
 .endm
 
-# As ada_entry. Scratch: rax rcx rdx r10 r11 and the flags, of which the hook saves \saved. \known: a near stub has called this hook; it
+# As ada_entry, or as ada_entry_below where BELOW is the red zone's bytes. Scratch: rax rcx rdx r10 r11 and the flags, of which the hook saves \saved. \known: a near stub has called this hook; it
 # belongs to one caller, and leads to that caller's return stub by itself. \detail: 1 with a record, 2 and with vector
 # arguments; \arguments: which of its registers the hook doesn't save for the function (SCRATCH).
 .macro ENTRY name, full, known, detail, arguments, saved:vararg
@@ -304,17 +312,17 @@ ada_lean_begin:
 	.p2align 6
 ada_\name:
 	.cfi_startproc
-	.cfi_def_cfa rsp, 16
+	.cfi_def_cfa rsp, 16+BELOW
 	KEEP \saved
 	.if \detail
 	SCRATCH KEEP, \arguments
 	movups %xmm0,.Lkept_xmm0(%rsp)
 	.endif
-	mov (%rsp),%r11
+	HOOK
 	mov HOOK_NUMBER(%r11),%eax
 	POLICY ADA_POLICY_NAMES_CALL, r10, .Lnamed_\name
 	.ifeq \known
-	mov 8(%rsp),%rax
+	mov 8+BELOW(%rsp),%rax
 	mov HOOK_CACHE(%r11),%r10
 	cmp %rax,SITE_RETURN_ADDRESS(%r10)
 	jne .Lprobe_\name
@@ -323,6 +331,10 @@ ada_\name:
 	mov %rax,NEXT(%rsp)
 	.endif
 	CALL \name, \detail, 0
+	.if BELOW			# the slot takes where to go on: the stub's call makes it anew
+	mov NEXT(%rsp),%rax
+	mov %rax,8+BELOW(%rsp)
+	.endif
 .Ldone_\name:
 	.if \detail
 	movups .Lkept_xmm0(%rsp),%xmm0
@@ -348,11 +360,14 @@ ada_\name:
 	jne .Lprobe_next_\name
 	cmp %rdx,SITE_FUNCTION_ID(%r10)
 	jne .Lprobe_next_\name
-	lea ADA_TRAMPOLINE_NO_STUB-ADA_TRAMPOLINE_RETURN(%r11),%rax
+	lea LEAD+ADA_TRAMPOLINE_NO_STUB-ADA_TRAMPOLINE_RETURN(%r11),%rax
 	cmp %rax,SITE_ENTRY(%r10)
 	jne .Lfound_\name
 	mov %rax,NEXT(%rsp)
 	CALL \name\()_tail, \detail, 1
+	.if BELOW
+	addq $ADA_TRAMPOLINE_BELOW_NO_STUB-ADA_TRAMPOLINE_RETURN,(%rsp)
+	.endif
 	jmp .Ldone_\name
 .Lprobe_next_\name:
 	inc %ecx
@@ -364,7 +379,9 @@ ada_\name:
 	jz .Lfull_\name
 	.if \known			# past the jump to the return stub, and ...
 	addq $ADA_NEAR_STUB_BODY-ADA_TRAMPOLINE_RETURN,(%rsp)
-	.else				# ... not to one: the body itself
+	.elseif BELOW			# ... not to one: the body itself
+	addq $ADA_TRAMPOLINE_BELOW_NO_STUB-ADA_TRAMPOLINE_RETURN,(%rsp)
+	.else
 	lea ADA_TRAMPOLINE_NO_STUB-ADA_TRAMPOLINE_RETURN(%r11),%rax
 	mov %rax,NEXT(%rsp)
 	.endif
@@ -393,10 +410,19 @@ ada_\name:
 	ENTRY \caller\()_lean_rax_\detail, \full, \known, \detail, 3, rcx, rdx, r10, r11
 	ENTRY \caller\()_lean_flags_\detail, \full, \known, \detail, 0, rax, rcx, rdx, r10, r11
 .endm
+	.set BELOW,0
 	.irp detail,0,1,2
 	ENTRIES \detail, 0, entry, ada_entry
 	ENTRIES \detail, 1, known, ada_entry_near
 	.endr
+	.set BELOW,ADA_RED_ZONE_BYTES
+	.if LEAD-ADA_TRAMPOLINE_LEAD
+	.error "lead"
+	.endif
+	.irp detail,0,1,2
+	ENTRIES \detail, 0, below, ada_entry_below
+	.endr
+	.set BELOW,0
 
 # The return address is saved in the slot; but where the slot still holds what a stub has pushed (less than 4 * ADA_STUB_COUNT), in
 # the site, as ada_exit says it. This rule is true on both sides of the store: some unwinders look up an instruction's predecessor.

@@ -19,11 +19,13 @@ static inline struct ada_hook *ada_hook_of(uint8_t *cell)
 }
 
 /* --- variant.c: for the sets of a plan (enum ada_register) */
-uint64_t ada_variant_entry(uint32_t free, bool reads_vectors);
-uint64_t ada_variant_near(uint32_t free, bool reads_vectors); /* for near stubs whose call is known */
+/* What calls the hook: a trampoline, one with a lead, or a near stub whose call is known. */
+enum ada_way { ADA_WAY_ABOVE, ADA_WAY_BELOW, ADA_WAY_NEAR };
+#define ADA_WAYS 3
+uint64_t ada_variant_entry(enum ada_way way, uint32_t free, bool reads_vectors);
 uint32_t ada_variant_stub_class(uint32_t free);
-bool ada_variant_is_entry(uint64_t hook); /* what ada_variant_entry() may have said */
-bool ada_variant_pass_exits(void);	  /* all exit hooks become ada_pass_exit, for good */
+bool ada_variant_is_entry(enum ada_way way, uint64_t hook); /* what ada_variant_entry() may have said */
+bool ada_variant_pass_exits(void);			    /* all exit hooks become ada_pass_exit, for good */
 
 /* --- region.S: tables as an .eh_frame_hdr, and in them: the CIE, the word that says where the code begins, the end */
 struct ada_frames {

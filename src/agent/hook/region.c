@@ -281,9 +281,9 @@ const struct ada_view *ada_region_view(const void **at, enum ada_view_kind kind,
 
 static void hook_pass(struct ada_hook *hook)
 {
-	if (ada_variant_is_entry(hook->entry))
+	if (ada_variant_is_entry(ADA_WAY_ABOVE, hook->entry))
 		__atomic_store_n(&hook->entry, (uint64_t)ada_pass, __ATOMIC_RELAXED);
-	else if (hook->entry == (uint64_t)ada_entry_below)
+	else if (ada_variant_is_entry(ADA_WAY_BELOW, hook->entry))
 		__atomic_store_n(&hook->entry, (uint64_t)ada_pass_below, __ATOMIC_RELAXED);
 }
 

@@ -9,12 +9,12 @@
  *   21  lea -8(%rsp),%rsp           ... the body without a stub
  *   26  the body: relocated prologue ending in its jump back
  *
- * A trampoline that leaves a red zone alone has a lead before that (hook.start is behind the lead). ada_entry_below can't leave its
- * target for the jump below the slot: there is the red zone, and a signal handler overwrites what is still lower. So the slot itself
- * takes the target, since the stub's call makes the slot anew; without a stub, ada_entry_below comes back to 18.
+ * A trampoline that leaves a red zone alone has a lead before that (hook.start is behind the lead). Its hook can't leave the target for the
+ * jump below the slot: there is the red zone, and a signal handler overwrites what is still lower. So the slot itself takes the target, since
+ * the stub's call makes the slot anew; without a stub, the hook comes back to 18.
  *
  *       lea -128(%rsp),%rsp
- *   0   call *hook.entry(%rip)      ada_entry_below
+ *   0   call *hook.entry(%rip)      as ada_entry_below
  *   6   lea 136(%rsp),%rsp
  *   14  jmp *-8(%rsp)
  *   18  lea 128(%rsp),%rsp
@@ -113,9 +113,9 @@ int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec,
 				   .free_at_exit = spec->free_at_exit,
 				   .reads_vectors = spec->reads_vectors,
 				   .stub_class = ada_variant_stub_class(spec->free_at_exit) };
-	hook->entry = spec->replacement ? spec->replacement :
-		      spec->red_zone	? (uint64_t)ada_entry_below :
-					  ada_variant_entry(spec->free_at_entry, spec->reads_vectors);
+	hook->entry = spec->replacement;
+	if (!hook->entry)
+		hook->entry = ada_variant_entry(spec->red_zone ? ADA_WAY_BELOW : ADA_WAY_ABOVE, spec->free_at_entry, spec->reads_vectors);
 	hook->start = (uint64_t)(spec->red_zone ? put_head_below(trampoline, hook) : put_head_above(trampoline, spec, hook));
 	for (uint32_t i = 1; i < cells; i++)
 		ada_hook_of(trampoline + i * ADA_TRAMPOLINE_BYTES)->start = hook->start;
@@ -156,7 +156,8 @@ void ada_region_near_known(struct ada_hook *near, uint64_t stub)
 	uint64_t none = 0, unknown = (uint64_t)ada_entry_near;
 
 	if (__atomic_compare_exchange_n(&near->stub, &none, stub, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-		__atomic_compare_exchange_n(&near->entry, &unknown, ada_variant_near(near->free_at_entry, near->reads_vectors), false,
+		__atomic_compare_exchange_n(&near->entry, &unknown,
+					    ada_variant_entry(ADA_WAY_NEAR, near->free_at_entry, near->reads_vectors), false,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 

@@ -18,8 +18,8 @@
 
 /* --- lean.S: entries for processes without detail; with; and for functions that read vector arguments. Exits without and with. */
 #define ENTRY_HOOKS(name)                                                                                                                  \
-	extern const uint8_t ada_entry_##name##_0[], ada_entry_##name##_1[], ada_entry_##name##_2[], ada_known_##name##_0[],               \
-		ada_known_##name##_1[], ada_known_##name##_2[]
+	extern const uint8_t ada_entry_##name##_0[], ada_entry_##name##_1[], ada_entry_##name##_2[], ada_below_##name##_0[],               \
+		ada_below_##name##_1[], ada_below_##name##_2[], ada_known_##name##_0[], ada_known_##name##_1[], ada_known_##name##_2[]
 #define EXIT_HOOKS(name) extern uint8_t ada_exit_##name##_0[], ada_exit_##name##_1[]
 ENTRY_HOOKS(lean);
 ENTRY_HOOKS(lean_arguments);
@@ -35,7 +35,7 @@ extern const int32_t ada_bound_lean[] ADA_HIDDEN, ada_bound_lean_end[] ADA_HIDDE
 
 struct entry {
 	uint32_t scratch;
-	const uint8_t *hooks[3], *known[3]; /* known: of near stubs whose call is */
+	const uint8_t *hooks[ADA_WAYS][3];
 };
 struct exit { /* of a class of stubs: counted from the end */
 	uint32_t scratch;
@@ -43,9 +43,14 @@ struct exit { /* of a class of stubs: counted from the end */
 };
 
 #define HOOKS(name)                                                                                                                        \
-	{ ada_entry_##name##_0, ada_entry_##name##_1, ada_entry_##name##_2 },                                                              \
 	{                                                                                                                                  \
-		ada_known_##name##_0, ada_known_##name##_1, ada_known_##name##_2                                                           \
+		{ ada_entry_##name##_0, ada_entry_##name##_1, ada_entry_##name##_2 },                                                      \
+			{ ada_below_##name##_0, ada_below_##name##_1, ada_below_##name##_2 },                                              \
+			{ ada_known_##name##_0, ada_known_##name##_1, ada_known_##name##_2 },                                              \
+	}
+#define SAME(hook)                                                                                                                         \
+	{                                                                                                                                  \
+		(const uint8_t *)hook, (const uint8_t *)hook, (const uint8_t *)hook                                                        \
 	}
 static const struct entry entries[] = {
 	{ REGISTERS_LEAN, HOOKS(lean) },
@@ -53,9 +58,7 @@ static const struct entry entries[] = {
 	{ BIT(R10) | BIT(R11) | BIT(FLAGS), HOOKS(lean_values) },
 	{ BIT(RAX) | BIT(FLAGS), HOOKS(lean_rax) },
 	{ BIT(FLAGS), HOOKS(lean_flags) },
-	{ 0,
-	  { (const uint8_t *)ada_entry, (const uint8_t *)ada_entry, (const uint8_t *)ada_entry },
-	  { (const uint8_t *)ada_entry_near, (const uint8_t *)ada_entry_near, (const uint8_t *)ada_entry_near } },
+	{ 0, { SAME(ada_entry), SAME(ada_entry_below), SAME(ada_entry_near) } },
 };
 static const struct exit exits[] = {
 	{ BIT(RSI) | BIT(R8) | BIT(R10) | BIT(R11) | BIT(FLAGS), ada_exit_lean_0, ada_exit_lean_1 },
@@ -126,14 +129,9 @@ static const struct entry *entry_of(uint32_t free)
 	return entry;
 }
 
-uint64_t ada_variant_entry(uint32_t free, bool reads_vectors)
+uint64_t ada_variant_entry(enum ada_way way, uint32_t free, bool reads_vectors)
 {
-	return (uint64_t)entry_of(free)->hooks[kind_of(reads_vectors)];
-}
-
-uint64_t ada_variant_near(uint32_t free, bool reads_vectors)
-{
-	return (uint64_t)entry_of(free)->known[kind_of(reads_vectors)];
+	return (uint64_t)entry_of(free)->hooks[way][kind_of(reads_vectors)];
 }
 
 uint32_t ada_variant_stub_class(uint32_t free)
@@ -145,11 +143,11 @@ uint32_t ada_variant_stub_class(uint32_t free)
 	return (uint32_t)(EXITS - 1 - i);
 }
 
-bool ada_variant_is_entry(uint64_t hook)
+bool ada_variant_is_entry(enum ada_way way, uint64_t hook)
 {
 	for (size_t i = 0; i < ENTRIES; i++)
 		for (uint32_t kind = 0; kind < 3; kind++)
-			if (hook == (uint64_t)entries[i].hooks[kind])
+			if (hook == (uint64_t)entries[i].hooks[way][kind])
 				return true;
 	return false;
 }

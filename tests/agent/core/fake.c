@@ -44,7 +44,7 @@ void (*fake_forked)(void);
 void (*fake_judge)(const struct ada_judged *event);
 struct fake_detail fake_detail;
 uint32_t fake_small;
-bool fake_poison, fake_no_vectors;
+bool fake_poison, fake_no_vectors, fake_red_zone;
 
 static bool text_is_hookable(uint64_t return_address)
 {
@@ -219,7 +219,8 @@ static bool hook_one(struct ada_region *region, uint8_t *function)
 				      .body_bytes = 5,
 				      .free_at_entry = fake_free_at_entry,
 				      .free_at_exit = fake_free_at_exit,
-				      .reads_vectors = !fake_no_vectors };
+				      .reads_vectors = !fake_no_vectors,
+				      .red_zone = fake_red_zone };
 	uint64_t entry;
 	int32_t distance;
 
@@ -250,7 +251,7 @@ int fake_hook(void *const *begin, void *const *end)
 		return 0;
 	if (!ada_find_object_start((uint64_t)dlsym(RTLD_NEXT, "_dl_find_object")))
 		abort();
-	if (ada_region_reserve(&region, (uint64_t)*begin, (uint64_t)end[-1], end - begin))
+	if (ada_region_reserve(&region, (uint64_t)*begin, (uint64_t)end[-1], (end - begin) * ada_region_cells(5, fake_red_zone)))
 		abort();
 	for (; begin < end; begin++)
 		hooked += hook_one(region, *begin);

@@ -47,6 +47,8 @@ void fake_use(struct ada_shm *used);
 extern uint16_t fake_free_at_entry, fake_free_at_exit;
 /* The functions hooked from now on read no vector arguments. As long as nobody sets it: whether FAKE_PLAIN is in the environment. */
 extern bool fake_no_vectors;
+/* The trampolines made from now on leave a red zone alone. */
+extern bool fake_red_zone;
 extern bool fake_poison; /* of the segments made from now on */
 /* Hooks the functions of a __patchable_function_entries section that begin with five bytes of NOP. How many. */
 int fake_hook(void *const *begin, void *const *end);

@@ -5,7 +5,7 @@
 #
 # struct probe: rax rbx rcx rdx rsi rdi rbp rsp r8..r15 flags, unused (18 words), xmm0..15
 	.text
-	.globl probe_call, probe_return, probed, probe_tail
+	.globl probe_call, probe_return, probed, probe_tail, probe_leaf, probe_part
 	.type probe_call,@function
 probe_call:
 	push %rbx
@@ -104,11 +104,33 @@ probe_return:
 	jmp probed
 	.size probe_tail,.-probe_tail
 
+# A leaf with something in all of its red zone, and a part of it, which is hooked and puts what it finds there into probe_red_zone.
+	.type probe_leaf,@function
+probe_leaf:
+	.set at,8
+	.rept 16
+	movq $0x5a000000+at,-at(%rsp)
+	.set at,at+8
+	.endr
+	jmp probe_part
+	.size probe_leaf,.-probe_leaf
+	PAD probe_part
+	mov %rax,probe_red_zone(%rip)
+	.set at,8
+	.rept 16
+	mov -at(%rsp),%rax
+	mov %rax,probe_red_zone+at(%rip)
+	.set at,at+8
+	.endr
+	jmp probed+5
+	.size probe_part,.-probe_part
+
 	.bss
 	.balign 16
-	.globl probe_results, probe_target
+	.globl probe_results, probe_target, probe_red_zone
 probe_results: .zero 48
 probe_target: .zero 8
+probe_red_zone: .zero 17*8		# rax, then what lay below the stack pointer, downwards
 saved_sp: .zero 16
 saved_out: .zero 8
 	.section .note.GNU-stack,"",@progbits

@@ -21,7 +21,9 @@ static const size_t probe_places[ADA_REGISTER_COUNT] = {
 
 /* With the registers *in, from the stack that ends at `sp` (NULL: this one), on top of it `words` words of `stack`. */
 void probe_call(const struct probe *in, struct probe *out, const void *stack, uint64_t words, void *sp);
-extern char probe_return[], probed[], probe_tail[];
+extern char probe_return[], probed[], probe_tail[], probe_leaf[], probe_part[];
 extern void *probe_target;
 extern uint64_t probe_results[6]; /* rax rdx xmm0 xmm1 */
+/* What probe_part found: rax, then the words of the red zone, downwards; probe_leaf has put 0x5a000000 and their distance there. */
+extern uint64_t probe_red_zone[17];
 #endif

@@ -179,7 +179,7 @@ static void near_stubs_lead_to_their_function(void **state)
 		assert_int_equal(hook->stub, 0);
 		assert_false(ada_region_holds(stub)); /* not before it is sealed */
 		ada_region_near_known(hook, 1);
-		assert_int_equal(hook->entry, ada_variant_near(0, true));
+		assert_int_equal(hook->entry, ada_variant_entry(ADA_WAY_NEAR, 0, true));
 		ada_region_near_known(hook, 2); /* known once, kept */
 		assert_int_equal(hook->stub, 1);
 	}

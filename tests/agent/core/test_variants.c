@@ -22,7 +22,7 @@
 
 static struct ada_shm *shm;
 static struct probe in, out;
-static bool with_detail;
+static bool with_detail, below; /* below: hooks as of what may be part of a leaf */
 static uint32_t handled;
 static void *probed_near; /* where its call goes when it is bound */
 
@@ -48,6 +48,7 @@ static void begin(uint16_t entry, uint16_t exit)
 
 	fake_detail = (struct fake_detail){ with_detail ? 320 : 0, 128, ADA_DETAIL_STREAMING, true };
 	fake_detail_checked = with_detail;
+	fake_red_zone = below;
 	shm = fake_begin(256, ADA_INDEX_STREAMING, ADA_ON_FULL_BLOCK);
 	fake_free_at_entry = entry;
 	fake_free_at_exit = exit;
@@ -56,6 +57,9 @@ static void begin(uint16_t entry, uint16_t exit)
 	hooked = true;
 	hook(probed);
 	hook(probe_tail);
+	fake_red_zone = true;
+	hook(probe_part);
+	fake_red_zone = below;
 	fake_free_at_entry = fake_free_at_exit = FLAGS;
 	hook(leaf);
 	probed_near = fake_near(probed, probe_return);
@@ -142,14 +146,15 @@ static void only_what_is_free_is_touched(void **state)
 }
 
 /* Where a lean hook leads what it doesn't know, and the byte that a trap stands for there. */
-extern uint8_t ada_entry[], ada_entry_near[], ada_exit_known[];
-static uint8_t *const others[] = { ada_entry, ada_entry_near, ada_exit_known };
-static uint8_t first_bytes[3];
+extern uint8_t ada_entry[], ada_entry_near[], ada_entry_below[], ada_exit_known[];
+static uint8_t *const others[] = { ada_entry, ada_entry_near, ada_entry_below, ada_exit_known };
+#define OTHERS (sizeof others / sizeof *others)
+static uint8_t first_bytes[OTHERS];
 static volatile sig_atomic_t fallen;
 
 static void traps(bool on)
 {
-	for (int i = 0; i < 3; i++) {
+	for (size_t i = 0; i < OTHERS; i++) {
 		if (on)
 			first_bytes[i] = *others[i];
 		*others[i] = on ? 0xcc : first_bytes[i];
@@ -169,7 +174,7 @@ static void tail_calls_stay_with_the_lean_hooks(void **state)
 	const uint32_t count = 100;
 
 	sigaction(SIGTRAP, &action, NULL);
-	for (int i = 0; i < 3; i++)
+	for (size_t i = 0; i < OTHERS; i++)
 		assert_int_equal(mprotect((void *)((uint64_t)others[i] & -4096ull), 4096, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
 	for (size_t i = 3; i < sizeof sets / sizeof *sets - 1; i++) { /* whose flags are free */
 		begin(sets[i].entry, sets[i].exit);
@@ -223,6 +228,30 @@ static void signals_cost_nothing(void **state)
 		fake_drain_stop();
 		fake_drain();
 		assert_int_equal(fake_count().calls, count + (count + 1) / 3 + 3 * handled);
+		assert_int_equal(fake_count().returns, fake_count().calls);
+		assert_int_equal(fake_count().errors + fake_count().lost + fake_count().exceptions, 0);
+	}
+}
+
+/* Also where signal handlers use the stack meanwhile. */
+static void a_red_zone_stays(void **state)
+{
+	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+		uint32_t count = 0;
+
+		begin(sets[i].entry, sets[i].exit);
+		fake_drain_start();
+		storm(true);
+		for (; handled < 50 || count < 5000; count++) {
+			calls(1, probe_leaf, sets[i].entry | sets[i].exit);
+			for (uint64_t k = 1; k <= 16; k++)
+				assert_int_equal(probe_red_zone[k], 0x5a000000 + 8 * k);
+			assert_true(sets[i].entry & BIT(RAX) || probe_red_zone[0] == in.rax);
+		}
+		storm(false);
+		fake_drain_stop();
+		fake_drain();
+		assert_int_equal(fake_count().calls, count + 3 * handled);
 		assert_int_equal(fake_count().returns, fake_count().calls);
 		assert_int_equal(fake_count().errors + fake_count().lost + fake_count().exceptions, 0);
 	}
@@ -425,6 +454,7 @@ static void every_place_of_a_near_stub_can_be_unwound(void **state)
 /* --- the budget ------------------------------------------------------------------------------------------------------------ */
 
 #define STACK 28 /* of them for 128 bytes of the stack */
+#define BELOW 3	 /* where a red zone is left alone: finds the hook, and has where to go on in the slot */
 #define REACH 5	 /* and of a return that has them, and jumps over them where it hasn't */
 
 /* Instructions up to the return, where each condition is the usual one: no branch is taken but an exit's over what shares its slot. */
@@ -452,6 +482,7 @@ static void hooks_keep_to_their_budget(void **state)
 {
 	extern const char ada_entry_lean_0[], ada_entry_lean_arguments_0[], ada_entry_lean_values_0[], ada_entry_lean_rax_0[],
 		ada_entry_lean_flags_0[], ada_entry_lean_1[], ada_entry_lean_2[], ada_entry_lean_flags_1[];
+	extern const char ada_below_lean_0[], ada_below_lean_flags_0[], ada_below_lean_2[];
 	extern const char ada_known_lean_0[], ada_known_lean_arguments_0[], ada_known_lean_values_0[], ada_known_lean_rax_0[],
 		ada_known_lean_flags_0[], ada_known_lean_1[], ada_known_lean_2[], ada_known_lean_flags_1[];
 	extern const char ada_exit[], ada_exit_lean_0[], ada_exit_lean_flags_0[], ada_exit_lean_1[], ada_exit_lean_flags_1[];
@@ -467,6 +498,9 @@ static void hooks_keep_to_their_budget(void **state)
 		{ ada_entry_lean_1, 72 + STACK },
 		{ ada_entry_lean_flags_1, 78 + STACK },
 		{ ada_entry_lean_2, 80 + STACK },
+		{ ada_below_lean_0, 42 + BELOW },
+		{ ada_below_lean_flags_0, 52 + BELOW },
+		{ ada_below_lean_2, 80 + STACK + BELOW },
 		{ ada_known_lean_0, 36 },
 		{ ada_known_lean_arguments_0, 40 },
 		{ ada_known_lean_values_0, 42 },
@@ -488,13 +522,14 @@ static void hooks_keep_to_their_budget(void **state)
 			fail_msg("hook %zu has %u instructions, not %u", i, instructions(budget[i].hook), budget[i].instructions);
 }
 
-/* detail: hooks that write records, too. What a process begins with it keeps. */
+/* detail: hooks that write records, too. What a process begins with it keeps. below: hooks that leave a red zone alone. */
 int main(int count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_is_free_is_touched),
 		cmocka_unit_test(tail_calls_stay_with_the_lean_hooks),
 		cmocka_unit_test(signals_cost_nothing),
+		cmocka_unit_test(a_red_zone_stays),
 		cmocka_unit_test(what_is_muted_passes),
 		cmocka_unit_test(a_rule_sees_arguments_and_results),
 		cmocka_unit_test(poison_changes_all_that_is_free),
@@ -503,6 +538,9 @@ int main(int count, char **arguments)
 		cmocka_unit_test(hooks_keep_to_their_budget),
 	};
 
-	with_detail = count > 1 && !strcmp(arguments[1], "detail");
+	for (int i = 1; i < count; i++) {
+		with_detail |= !strcmp(arguments[i], "detail");
+		below |= !strcmp(arguments[i], "below");
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
