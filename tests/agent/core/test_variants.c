@@ -196,7 +196,7 @@ static void on_alarm(int number)
 {
 	for (int i = 0; i < 3; i++)
 		leaf(i);
-	handled++;
+	__atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED); /* the thread that drains may have taken the signal */
 }
 
 static void storm(bool on)
@@ -233,7 +233,7 @@ static void signals_cost_nothing(void **state)
 	}
 }
 
-/* Also where signal handlers use the stack meanwhile. */
+/* Also where signal handlers use the stack meanwhile; but for the lowest word: docs/inside/regions.md. */
 static void a_red_zone_stays(void **state)
 {
 	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
@@ -244,7 +244,7 @@ static void a_red_zone_stays(void **state)
 		storm(true);
 		for (; handled < 50 || count < 5000; count++) {
 			calls(1, probe_leaf, sets[i].entry | sets[i].exit);
-			for (uint64_t k = 1; k <= 16; k++)
+			for (uint64_t k = 1; k <= 15; k++)
 				assert_int_equal(probe_red_zone[k], 0x5a000000 + 8 * k);
 			assert_true(sets[i].entry & BIT(RAX) || probe_red_zone[0] == in.rax);
 		}
