@@ -141,7 +141,7 @@ static volatile long handled;
 
 static void on_alarm(int number)
 {
-	handled++;
+	__atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
 	for (int i = 0; i < 3; i++)
 		leaf(i);
 }

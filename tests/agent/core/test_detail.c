@@ -298,7 +298,7 @@ static void on_alarm(int number)
 	__asm__ volatile("pxor %%xmm0,%%xmm0; pxor %%xmm1,%%xmm1" ::: "xmm0", "xmm1");
 	for (int i = 0; i < 3; i++)
 		leaf(i);
-	handled++;
+	__atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
 }
 
 static void storm(bool on)
