@@ -10,7 +10,7 @@ import time
 
 Outcome = collections.namedtuple("Outcome", "seconds output errors")
 TIMEOUT_S = 60
-WARM_BYTES, HUGE_PAGE = 2 << 30, 2 << 20
+WARM_BYTES, HUGE_PAGE = 1 << 30, 2 << 20
 
 
 class Skipped(Exception):

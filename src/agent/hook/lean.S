@@ -302,9 +302,9 @@ ada_lean_begin:
 .Lend_\name:
 .endm
 
-# As ada_entry, or as ada_entry_below where BELOW is the red zone's bytes. Scratch: rax rcx rdx r10 r11 and the flags, of which the hook saves \saved. \known: a near stub has called this hook; it
-# belongs to one caller, and leads to that caller's return stub by itself. \detail: 1 with a record, 2 and with vector
-# arguments; \arguments: which of its registers the hook doesn't save for the function (SCRATCH).
+# As ada_entry, or as ada_entry_below where BELOW is the red zone's bytes. Scratch: rax rcx rdx r10 r11 and the flags, of which the hook saves
+# \saved. \known: a near stub has called this hook; it belongs to one caller, and leads to that caller's return stub by itself. \detail: 1
+# with a record, 2 and with vector arguments; \arguments: which of its registers the hook doesn't save for the function (SCRATCH).
 .macro ENTRY name, full, known, detail, arguments, saved:vararg
 	.globl ada_\name
 	.hidden ada_\name
