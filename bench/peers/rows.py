@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import programs
-from measure import Skipped, end, memory_mib, run, start, tree, warm
+from measure import Skipped, end, memory_mib, run, start, tree
 
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON, REDIS = "/usr/bin/python3.11", "/usr/bin/redis-check-rdb"
@@ -38,7 +38,6 @@ class Row:
         """One run of a command under a tool: its outcome, and what was recorded."""
         argv = self.argv(tool, place)
         tool.prepare(place)
-        warm()
         try:
             outcome = run(*self.under(tool, argv, place))
             return outcome, tool.count(place, outcome, argv[0]) if counting else None

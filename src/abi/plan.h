@@ -172,6 +172,8 @@ struct ada_plan_call {
 };
 static_assert(sizeof(struct ada_plan_call) == 8, "plan call");
 
+#define ADA_REGISTERS_RESULT (1u << ADA_REGISTER_RAX | 1u << ADA_REGISTER_RDX) /* never free at an exit */
+
 enum ada_import_flag {
 	ADA_IMPORT_JUMP_SLOT = 1, /* R_X86_64_JUMP_SLOT; else a GLOB_DAT slot that this module only calls through */
 	ADA_IMPORT_REFUSED = 2,	  /* looks at its caller, returns twice, ...: never hooked (reason in refusal) */

@@ -81,10 +81,9 @@ static bool origins_are_sound(const struct ada_plan_header *header, const struct
 	return true;
 }
 
-/* Results are never free. */
 static bool registers_are_sound(uint16_t free_at_entry, uint16_t free_at_exit)
 {
-	return !((free_at_entry | free_at_exit) >> ADA_REGISTER_COUNT) && !(free_at_exit & (1 << ADA_REGISTER_RAX | 1 << ADA_REGISTER_RDX));
+	return !((free_at_entry | free_at_exit) >> ADA_REGISTER_COUNT) && !(free_at_exit & ADA_REGISTERS_RESULT);
 }
 
 static bool hook_is_sound(const struct ada_plan_header *header, const struct ada_plan_hook *hook, const struct ada_plan_reloc *relocs)

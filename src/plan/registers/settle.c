@@ -19,7 +19,9 @@ struct look {		    /* of callers, at what registers hold when something has retu
 
 struct callers {
 	struct ada_planner *planner;
-	struct look *looks; /* behind the returns of each run; then behind those of anything called through pointers, and of imports */
+	struct look *looks; /* behind the returns of each run */
+	ada_parts anybody;  /* looked at soon behind those of anything called through pointers; */
+	ada_parts imports;  /* at any time behind those of other modules' functions */
 	bool *seen;	    /* a run each: belongs to a function that is known */
 	bool *queued;	    /* likewise: is in the queue */
 	bool import_jumps;  /* a function ends with a jump to an import: its own caller looks behind that */
@@ -46,7 +48,7 @@ static int hand_on(struct callers *callers, uint32_t run, const struct ada_block
 {
 	const struct ada_registers *registers = callers->planner->registers;
 	const struct ada_run *of = &registers->runs.items[run];
-	struct look *anybody = &callers->looks[registers->runs.count], *imports = anybody + 1, look = callers->looks[run], more = look;
+	struct look look = callers->looks[run], more = look;
 
 	if (block->calls) {
 		const struct ada_fate nowhere = { 0 }, *behind = block->goes_on ? &registers->fates[block->next] : &nowhere;
@@ -62,11 +64,11 @@ static int hand_on(struct callers *callers, uint32_t run, const struct ada_block
 		return enqueue(callers, registers->run_of_block.items[block->target], more);
 	case ADA_END_POINTER:
 		if (look.at != ADA_PARTS_ALL) /* what is no part of a known function may be no code at all */
-			anybody->soon |= more.soon;
+			callers->anybody |= more.soon;
 		return 0;
 	case ADA_END_IMPORT:
 		if (look.at != ADA_PARTS_ALL)
-			imports->at |= more.at;
+			callers->imports |= more.at;
 		callers->import_jumps |= !block->calls;
 		return 0;
 	default: return 0;
@@ -124,6 +126,12 @@ static uint16_t registers_of(ada_parts parts)
 	return registers;
 }
 
+/* What nobody needs behind a return where these parts are kept, or looked at. */
+static uint16_t free_behind(ada_parts needed)
+{
+	return registers_of(~needed) & (uint16_t)~ADA_REGISTERS_RESULT;
+}
+
 static void fill_sets(const struct callers *callers, uint32_t number)
 {
 	const struct ada_registers *registers = callers->planner->registers;
@@ -142,21 +150,18 @@ static void fill_sets(const struct callers *callers, uint32_t number)
 	function->free_at_entry = registers_of(~(entry->read | entry->kept | (entry->alone & looked_at)));
 	if (registers->imports_keep)
 		return;
-	looked_at |= callers->looks[registers->runs.count].soon;
-	function->free_at_exit = registers_of(~(entry->kept | (entry->restored & entry->read) | looked_at)) &
-				 (uint16_t) ~(1u << ADA_REGISTER_RAX | 1u << ADA_REGISTER_RDX);
+	looked_at |= callers->anybody;
+	function->free_at_exit = free_behind(entry->kept | (entry->restored & entry->read) | looked_at);
 }
 
 static void fill_imports(const struct callers *callers)
 {
-	const struct ada_registers *registers = callers->planner->registers;
-	const struct look *anybody = &callers->looks[registers->runs.count], *imports = anybody + 1;
-	ada_parts looked_at = imports->at | (callers->import_jumps ? anybody->soon : 0);
+	struct ada_planner *planner = callers->planner;
 
-	if (registers->imports_keep)
+	if (planner->registers->imports_keep)
 		return;
-	callers->planner->import_free_at_entry = 1u << ADA_REGISTER_R11 | 1u << ADA_REGISTER_FLAGS;
-	callers->planner->import_free_at_exit = registers_of(~looked_at) & (uint16_t) ~(1u << ADA_REGISTER_RAX | 1u << ADA_REGISTER_RDX);
+	planner->import_free_at_entry = 1u << ADA_REGISTER_R11 | 1u << ADA_REGISTER_FLAGS;
+	planner->import_free_at_exit = free_behind(callers->imports | (callers->import_jumps ? callers->anybody : 0));
 }
 
 /* Whether functions of other modules keep to conventions of their own: profilers' hooks leave arguments alone, Swift's functions return
@@ -193,7 +198,7 @@ int ada_registers_settle(struct ada_planner *planner)
 		status = ada_fates_settle(registers);
 	if (status || !registers->fates)
 		return status;
-	callers.looks = calloc(registers->runs.count + 2, sizeof *callers.looks);
+	callers.looks = calloc(registers->runs.count, sizeof *callers.looks);
 	callers.seen = calloc(registers->runs.count + 1, sizeof *callers.seen);
 	callers.queued = calloc(registers->runs.count + 1, sizeof *callers.queued);
 	status = callers.looks && callers.seen && callers.queued ? find_looked_at(&callers) : -ENOMEM;
