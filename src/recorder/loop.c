@@ -37,7 +37,8 @@
 
 #define BUSY_MS 1
 #define IDLE_MS 5
-#define FEW_CHUNKS 8 /* that came within a turn: the next may wait longer. Or so large a part of all that there are: */
+#define ENDS_NS 50000000ull /* so long behind a process's end its last manifest is waited for without sleeping longer */
+#define FEW_CHUNKS 8	    /* that came within a turn: the next may wait longer. Or so large a part of all that there are: */
 #define FEW_PART 8
 #define STRAY_NS 20000000ull
 #define QUIET_NS 500000000ull /* how long a quiet thread's events may wait */
@@ -474,6 +475,17 @@ static void tell_goes_on(struct ada_loop *loop)
 	ada_recording_goes_on(&loop->progress);
 }
 
+/* The program is over, and a process's last manifest is just being written: whoever waits for `ada trace` waits for that. */
+static bool is_ending(const struct ada_loop *loop)
+{
+	uint64_t now = ada_clock_boottime_ns();
+	bool ending = false;
+
+	for (size_t i = 0; i < loop->live.count && loop->main_ended; i++)
+		ending |= loop->live.items[i]->ended && now - loop->live.items[i]->end_ns < ENDS_NS;
+	return ending;
+}
+
 void ada_loop_run(struct ada_loop *loop)
 {
 	do {
@@ -482,7 +494,7 @@ void ada_loop_run(struct ada_loop *loop)
 		look(loop, loop->timeout_ms);
 		take_signals(loop);
 		reap_main(loop);
-		busy = pass(loop);
+		busy = pass(loop) || is_ending(loop);
 		tell_waits(loop);
 		tell_goes_on(loop);
 		loop->timeout_ms = busy ? BUSY_MS : loop->timeout_ms < IDLE_MS ? loop->timeout_ms + 1 : IDLE_MS;

@@ -1,6 +1,7 @@
 #include "recorder/planning/plans.h"
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,11 +18,13 @@ struct entry {
 	struct timespec modified;
 	bool decode, ready;
 	struct ada_planned planned;
+	char *names; /* lines of modules/ID.tsv; NULL: not made yet */
+	size_t names_bytes;
 };
 
 struct ada_plans {
 	const struct ada_filter *filter; /* matching uses scratch memory: only under filter_lock */
-	pthread_mutex_t lock, filter_lock;
+	pthread_mutex_t lock, filter_lock, names_lock;
 	pthread_cond_t ready;
 	ADA_ARRAY(struct entry *) entries;
 };
@@ -36,6 +39,7 @@ int ada_plans_open(struct ada_plans **result, const struct ada_filter *filter)
 	plans->filter = filter;
 	pthread_mutex_init(&plans->lock, NULL);
 	pthread_mutex_init(&plans->filter_lock, NULL);
+	pthread_mutex_init(&plans->names_lock, NULL);
 	pthread_cond_init(&plans->ready, NULL);
 	return 0;
 }
@@ -154,7 +158,6 @@ static void plan_make(struct ada_plans *plans, struct entry *entry)
 		planned->plan = NULL;
 		return;
 	}
-	planned->names = ada_symbols_text(planned->plan, &planned->names_bytes);
 	pthread_mutex_lock(&plans->filter_lock);
 	status = is_libc(entry->path) ? objects_find(planned, plans->filter) : 0;
 	if (!status && entry->decode && plans->filter)
@@ -217,6 +220,18 @@ const struct ada_planned *ada_plans_get(struct ada_plans *plans, const char *pat
 	return &entry->planned;
 }
 
+const char *ada_plans_names(struct ada_plans *plans, const struct ada_planned *planned, size_t *bytes)
+{
+	struct entry *entry = (struct entry *)((char *)planned - offsetof(struct entry, planned));
+
+	pthread_mutex_lock(&plans->names_lock);
+	if (!entry->names)
+		entry->names = ada_symbols_text(planned->plan, &entry->names_bytes);
+	pthread_mutex_unlock(&plans->names_lock);
+	*bytes = entry->names_bytes;
+	return entry->names;
+}
+
 const struct ada_plan *ada_plans_at(struct ada_plans *plans, size_t number, const char **path)
 {
 	const struct ada_plan *plan = NULL;
@@ -245,13 +260,14 @@ void ada_plans_close(struct ada_plans *plans)
 			ada_plan_close(entry->planned.plan);
 		free(entry->planned.filter);
 		free(entry->planned.objects);
-		free(entry->planned.names);
+		free(entry->names);
 		free(entry->path);
 		free(entry);
 	}
 	ada_array_free(&plans->entries);
 	pthread_mutex_destroy(&plans->lock);
 	pthread_mutex_destroy(&plans->filter_lock);
+	pthread_mutex_destroy(&plans->names_lock);
 	pthread_cond_destroy(&plans->ready);
 	free(plans);
 }

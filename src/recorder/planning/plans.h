@@ -9,8 +9,6 @@
 struct ada_planned {
 	struct ada_plan *plan; /* NULL: none, see `error` */
 	struct ada_error error;
-	char *names; /* lines of modules/ID.tsv */
-	size_t names_bytes;
 	bool has_objects; /* it is libc's, and has functions with OBJECT events that the filter passes */
 	/* Of a decoded plan */
 	uint8_t *objects; /* by hook number: hooks of those functions; NULL: none */
@@ -25,6 +23,8 @@ struct ada_plans;
 int ada_plans_open(struct ada_plans **plans, const struct ada_filter *filter);
 /* The result stays valid until close. NULL only where memory is short. Another thread that asks for the same file waits. */
 const struct ada_planned *ada_plans_get(struct ada_plans *plans, const char *path, bool decode);
+/* The lines of modules/ID.tsv, which all processes share; made when the first one asks. NULL: no memory. */
+const char *ada_plans_names(struct ada_plans *plans, const struct ada_planned *planned, size_t *bytes);
 /* Plan number `number` of those that were made, with the path of its file; NULL: there are no more. One that couldn't be made, or has
  * names alone, is left out. */
 const struct ada_plan *ada_plans_at(struct ada_plans *plans, size_t number, const char **path);

@@ -11,13 +11,18 @@
 
 static void put_escaped(FILE *file, const char *text)
 {
-	for (; *text; text++)
-		switch (*text) {
+	for (;;) {
+		size_t plain = strcspn(text, "\\\t\n");
+
+		fwrite_unlocked(text, 1, plain, file);
+		text += plain;
+		switch (*text++) {
 		case '\\': fputs("\\\\", file); break;
 		case '\t': fputs("\\t", file); break;
 		case '\n': fputs("\\n", file); break;
-		default: putc_unlocked(*text, file);
+		default: return;
 		}
+	}
 }
 
 char *ada_symbols_text(const struct ada_plan *plan, size_t *bytes)

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-/* A line a function: the part that all processes share, made once a plan. malloc'ed; NULL: no memory. */
+/* A line a function: the part that all processes share. malloc'ed; NULL: no memory. */
 char *ada_symbols_text(const struct ada_plan *plan, size_t *bytes);
 /* text NULL: a module without known names; the file is then its first line. *checksum: CRC32 of the file. */
 int ada_symbols_write(const char *path, const char *text, size_t text_bytes, const char *module_path, const uint8_t *build_id,

@@ -281,6 +281,8 @@ static int answer_module(struct ada_talk *talk, const struct ada_module_message 
 	struct ada_error error = { "" };
 	char path[PATH_MAX];
 	const struct ada_plan *plan = NULL;
+	const char *names;
+	size_t names_bytes = 0;
 	uint8_t *filter = NULL;
 	bool traced;
 	int status;
@@ -308,10 +310,10 @@ static int answer_module(struct ada_talk *talk, const struct ada_module_message 
 	status = ada_talk_reply(talk->socket, &answer, sizeof answer, filter, answer.filter_bytes, plan ? ada_plan_fd(plan) : -1);
 	free(filter);
 	/* While the agent applies the plan. */
+	names = plan ? ada_plans_names(talk->recorder->plans, state.planned, &names_bytes) : NULL;
 	if (!ada_path(path, "%s/modules/%u.tsv", talk->provider->directory, message->module_id))
-		state.symbols = !ada_symbols_write(path, plan ? state.planned->names : NULL, plan ? state.planned->names_bytes : 0,
-						   module.path, module.build_id, module.build_id_bytes, module.base,
-						   &state.symbols_checksum, &error);
+		state.symbols = !ada_symbols_write(path, names, names_bytes, module.path, module.build_id, module.build_id_bytes,
+						   module.base, &state.symbols_checksum, &error);
 	remember(talk->provider, message->module_id, &state);
 	return status;
 }
