@@ -296,7 +296,8 @@ struct ada_detail_control {
 	 * `settled` on (abi/policy.h), and one interval of the recorder's own, in counters (own_start UINT64_MAX: none). */
 	uint64_t settled;
 	uint64_t own_start, own_end;
-	uint64_t reserved1[5];
+	uint64_t history; /* so many sealed chunks are enough: the oldest goes before the pool grows. 0: three quarters of the pool */
+	uint64_t reserved1[4];
 	uint64_t small_head, small_tail; /* of the ring of small chunks, whose entries count from the first of them */
 	uint64_t reserved2[6];
 };

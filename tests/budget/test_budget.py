@@ -362,6 +362,27 @@ def test_a_call_that_is_made_later_goes_out_too(ada, build_dir, tmp_path):
     check_recording(ada, output)
 
 
+def test_what_cannot_be_taken_out_is_muted_all_the_same(ada, build_dir, tmp_path):
+    """A function whose words can't change while the program runs: its hook lets calls pass, and no stop is made for it."""
+    calls = 100_000_000
+    output = tmp_path / "out"
+    result = ada.trace(output, [build_dir / "tests/budget/budget_pages", calls], "--budget=1%", "--on-full=block")
+    assert result.status == 0 and result.stdout.decode() == f"calls {calls}\n", result.stderr
+    session = check_recording(ada, output)
+    assert muted(ada, session) >= {"across"}
+    counts = {row["function"]: row["calls"] for row in ada.rows("report", session.path)}
+    assert 0 < counts["across"] < calls / 2
+    assert {row["function"]: row["muted"] for row in json.loads(ada("report", "--format=json", session.path).stdout)["rows"]}["across"]
+
+
+@pytest.mark.parametrize("options, least, most", [(("--budget=1%", "--keep=*"), 1, 20), ((), 40, 64)])
+def test_history_does_not_grow_while_a_process_costs_too_much(trace, options, least, most):
+    """Of the 64 MiB that a process's detail may have: what costs too much is about to go, and its history would cost more than itself."""
+    _, manifest, _ = trace("ada", options, ("calls", 1000, 10**9))
+    memory = manifest["buffering"]["detail"]["memoryBytes"]
+    assert least << 20 <= memory <= most << 20, manifest["buffering"]
+
+
 def test_a_child_begins_with_what_its_siblings_let_go_of(ada, build_dir, tmp_path):
     """The second child never calls what the first one let go of; but it may, as anyone knows who has seen the first."""
     live = Live(ada, tmp_path / "ada", [build_dir / "tests/budget/budget_program", "family"], "--budget=1%", "--budget-forget")

@@ -85,6 +85,13 @@ static bool recycle(struct ada_core *core, const struct ada_pool *pool, uint32_t
 
 /* A quarter of the pool stays free where it can: a mark may pin all sealed chunks at once, and events after the mark need room
  * until the recorder has seen the mark. */
+static uint64_t history_of(const struct ada_core *core)
+{
+	uint64_t most = core->detail.count - core->detail.count / 4, enough = __atomic_load_n(&core->shm->detail.history, __ATOMIC_RELAXED);
+
+	return enough && enough < most ? enough : most;
+}
+
 static bool history_suffices(const struct ada_pool *pool, uint64_t history)
 {
 	uint64_t tail = __atomic_load_n(pool->ring.tail, __ATOMIC_RELAXED);
@@ -110,12 +117,11 @@ static bool small_take(struct ada_core *core, uint32_t *number)
 
 static bool chunk_take(struct ada_core *core, bool small, uint32_t *number)
 {
-	const uint32_t history = core->detail.count - core->detail.count / 4;
 	bool circular = core->shm->detail_mode == ADA_DETAIL_CIRCULAR;
 
 	if (small && small_take(core, number))
 		return true;
-	if (circular && history_suffices(&core->detail, history) && recycle(core, &core->detail, 0, number))
+	if (circular && history_suffices(&core->detail, history_of(core)) && recycle(core, &core->detail, 0, number))
 		return true;
 	if (free_take(core, number) || front_take(core, number))
 		return true;

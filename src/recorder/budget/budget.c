@@ -104,13 +104,20 @@ static bool look_up_all(struct ada_budget *budget)
 /* A module that came since has a slot that leads to it, or the like: what is known of its words is not all. */
 static void notice_speakers(struct ada_budget *budget, uint64_t now_ns)
 {
+	bool looked = false;
+
 	for (size_t i = 0; i < budget->lines.count; i++)
 		if (budget->functions.items[i].out && !budget->functions.items[i].filters && !budget->lines.items[i].unfinished &&
 		    budget->functions.items[i].events > STILL_SPEAKS) {
-			ada_text_look(&budget->text, budget->provider);
+			if (!looked) {
+				ada_text_look(&budget->text, budget->provider);
+				ada_text_remember(&budget->text);
+			}
+			looked = true;
 			ada_words_add(&budget->lines.items[i].words, &budget->text, budget->lines.items[i].function_id);
 			ada_budget_unmute(budget, i, now_ns);
 		}
+	ada_text_forget(&budget->text);
 }
 
 /* Calls that a function's words don't have, for they were made for the first time behind the stop: until they are there, its hook lets them pass. */
@@ -133,6 +140,15 @@ static void follow_calls(struct ada_budget *budget, uint64_t now_ns)
 		}
 	}
 	ada_text_forget(&budget->text);
+}
+
+/* While it costs too much its history of detail doesn't grow: what floods it is about to go, and each page of it has to be cleared before,
+ * which costs more than to fill it. */
+static void bound_history(const struct ada_budget *budget)
+{
+	bool over = budget->decider.cost > budget->decider.budget;
+
+	__atomic_store_n(&budget->provider->segment.shm->detail.history, over ? ADA_BUDGET_HISTORY : 0, __ATOMIC_RELAXED);
 }
 
 static void publish(struct ada_budget *budget)
@@ -237,6 +253,7 @@ static void look(struct ada_budget *budget, uint64_t now_ns)
 		notice_speakers(budget, now_ns);
 		ada_learned_follow_children(budget, now_ns);
 		ada_decide(&budget->decider, &look, budget->functions.items, budget->functions.count);
+		bound_history(budget);
 		if (!budget->learnt && any_verdict(budget, ADA_VERDICT_LEAVE))
 			ada_learned_take(budget);
 		want_expected(budget);

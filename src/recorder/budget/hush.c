@@ -9,6 +9,7 @@
 #define CALL_PART 0.6
 #define WORTH_A_STOP 0.1 /* of the budget, that these calls cost together */
 #define CALM_NS 60000000ull
+#define WORDS_NS 2000000ull /* of CPU time a look, for words */
 #define PATIENCE_NS 400000000ull
 
 bool ada_budget_is_hushed(const struct ada_budget *budget, size_t position)
@@ -36,45 +37,63 @@ static bool hush(struct ada_budget *budget, size_t position, double calls_per_ev
 	struct ada_budget_line *line = &budget->lines.items[position];
 	uint64_t from_ns = ada_clock_boottime_ns();
 
-	if (!ada_budget_find(budget, position) || line->words.filters || !mute(budget, position, true))
+	if (!ada_text_may_pass(&budget->text, line->function_id) || !mute(budget, position, true))
 		return false;
-	line->hushed = line->whole = true;
+	line->hushed = line->whole = line->passes = true;
 	line->unfinished = ADA_VERDICT_LEAVE;
 	line->reached = 0;
 	ada_budget_left(budget, position, from_ns, ada_clock_boottime_ns(), calls_per_event);
 	return true;
 }
 
+/* Words are looked for behind that, some in each look: it takes longer than all else, and what is to leave costs the program until it is
+ * hushed. A stop looks for those that are missing. */
+static void find_words(struct ada_budget *budget)
+{
+	uint64_t end_ns = ada_clock_thread_ns() + WORDS_NS;
+	bool remembers = false;
+
+	for (size_t i = 0; i < budget->functions.count && ada_clock_thread_ns() < end_ns; i++) {
+		const struct ada_budget_line *line = &budget->lines.items[i];
+
+		if (!ada_budget_is_hushed(budget, i) || line->found || line->fixed)
+			continue;
+		if (!remembers)
+			ada_text_remember(&budget->text);
+		remembers = true;
+		ada_budget_find(budget, i);
+	}
+	ada_text_forget(&budget->text);
+}
+
 void ada_budget_hush(struct ada_budget *budget, double calls_per_event)
 {
-	bool remembers = false, any = false;
+	bool any = false;
 
 	for (size_t i = 0; i < budget->functions.count; i++) {
 		struct ada_budget_function *function = &budget->functions.items[i];
 
 		if (function->verdict == ADA_VERDICT_LEAVE && !function->out) {
-			if (!remembers)
-				ada_text_remember(&budget->text);
-			remembers = true;
 			any |= hush(budget, i, calls_per_event);
 		} else if (function->verdict == ADA_VERDICT_RETURN && ada_budget_is_hushed(budget, i)) {
 			ada_budget_returned(budget, i, ada_clock_boottime_ns());
 			any = true;
 		}
 	}
-	if (remembers)
-		ada_text_forget(&budget->text);
 	if (any) {
 		budget->hushed_ns = ada_clock_boottime_ns();
 		budget->waiting_ns = budget->waiting_ns ? budget->waiting_ns : budget->hushed_ns;
 		budget->settling = true;
 		budget->provider->mutes_changed = true;
 	}
+	find_words(budget);
 }
 
 double ada_budget_hushed_cost(const struct ada_budget *budget, size_t position)
 {
-	return ada_budget_is_hushed(budget, position) ? budget->functions.items[position].share * CALL_PART : 0;
+	bool lasts = budget->lines.items[position].fixed; /* its words can't go out */
+
+	return ada_budget_is_hushed(budget, position) && !lasts ? budget->functions.items[position].share * CALL_PART : 0;
 }
 
 /* A stop costs its time however little is done in it: so it waits until no more is hushed, but not for long. */

@@ -133,6 +133,14 @@ static bool is_kept(const struct ada_budget *budget, const struct ada_plan *plan
 	return ada_filter_passes(provider->recorder->kept, ada_plan_string(plan, function->name), place);
 }
 
+/* Whether the hook stays, as the decider has it. */
+static void tell_fixed(struct ada_budget *budget, size_t position)
+{
+	const struct ada_budget_line *line = &budget->lines.items[position];
+
+	budget->functions.items[position].fixed = line->passes && line->fixed != ADA_FIXED_NAMED ? ADA_FIXED_NOT : line->fixed;
+}
+
 bool ada_budget_look_up(struct ada_budget *budget, size_t position)
 {
 	struct ada_budget_line *line = &budget->lines.items[position];
@@ -154,7 +162,7 @@ bool ada_budget_look_up(struct ada_budget *budget, size_t position)
 		line->fixed = ADA_FIXED_NAMED;
 	else if (line->fixed == ADA_FIXED_NAMED)
 		line->fixed = ADA_FIXED_NOT;
-	budget->functions.items[position].fixed = line->fixed;
+	tell_fixed(budget, position);
 	line->looked_for = true;
 	return true;
 }
@@ -167,7 +175,7 @@ bool ada_budget_find(struct ada_budget *budget, size_t position)
 		line->fixed = ada_words_find(&line->words, &budget->text, line->function_id);
 		line->found = !line->fixed;
 		budget->functions.items[position].filters = line->words.filters;
-		budget->functions.items[position].fixed = line->fixed;
+		tell_fixed(budget, position);
 	}
 	return line->found && !line->fixed;
 }
@@ -202,8 +210,12 @@ static void inherit_words(struct ada_budget *budget, size_t position, const stru
 		return;
 	from = &parent->lines.items[number];
 	budget->functions.items[position].share = parent->functions.items[number].share;
-	if (!ada_budget_copy_words(line, from))
+	if (!ada_budget_copy_words(line, from)) {
+		line->whole = line->passes = line->hushed && from->whole;
+		line->unfinished = line->whole ? ADA_VERDICT_LEAVE : line->unfinished;
 		return;
+	}
+	line->passes = line->hushed;
 	line->unfinished = from->unfinished; /* from the first word on: the fork may lie before the last stop */
 	if (budget->text.memory < 0 || !ada_words_are(&line->words, &budget->text, false))
 		return;
@@ -228,6 +240,10 @@ static void inherit(struct ada_budget *budget)
 	struct ada_provider *provider = budget->provider;
 	const struct ada_provider *parent = provider->parent;
 
+	if (parent && parent->budget && stamp_of(provider) == parent->budget->text_stamp &&
+	    !ada_text_copy(&budget->text, &parent->budget->text))
+		budget->text_stamp = parent->budget->text_stamp;
+	ada_text_remember(&budget->text);
 	for (size_t i = 0; parent && i < parent->mutes.count; i++) {
 		const struct ada_mute *mute = &parent->mutes.items[i];
 		bool hushed = ada_policy_is_muted(provider->recorder->policy, provider, mute->function_id);
@@ -242,6 +258,7 @@ static void inherit(struct ada_budget *budget)
 		mute_begin(budget, position, provider->start_ns, calls_before(parent->budget, mute));
 		inherit_words(budget, position, parent->budget, mute->function_id);
 	}
+	ada_text_forget(&budget->text);
 }
 
 int ada_budget_open(struct ada_budget **result, struct ada_provider *provider, bool ended)

@@ -20,6 +20,7 @@ struct ada_budget_line {
 	size_t reached;
 	bool hushed;	 /* its hook lets calls pass, whether its words are in or out: `unfinished` until these are out */
 	bool whole;	 /* where it is hushed: all words are in */
+	bool passes;	 /* it was hushed once: what words it has doesn't keep it in */
 	bool looked_for; /* whether rules or --keep name it is known, as of the policy's version */
 	enum ada_fixed fixed;
 	uint32_t loads; /* how often its module had been loaded when its hook was taken out */

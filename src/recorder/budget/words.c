@@ -25,34 +25,35 @@ static bool get_now(const struct ada_text *text, uint64_t at, void *bytes, size_
 /* As it was when it was first looked at since ada_text_remember. */
 static bool get(const struct ada_text *text, uint64_t at, void *bytes, size_t count)
 {
-	struct ada_text_page *page = text->pages ? &text->pages->items[at / ADA_PAGE_BYTES % ADA_TEXT_PAGES] : NULL;
-	uint64_t number = at / ADA_PAGE_BYTES + 1;
+	struct ada_text_block *block = text->blocks ? &text->blocks->items[at / ADA_TEXT_BLOCK_BYTES % ADA_TEXT_BLOCKS] : NULL;
+	uint64_t number = at / ADA_TEXT_BLOCK_BYTES + 1, offset = at % ADA_TEXT_BLOCK_BYTES;
+	ssize_t got;
 
-	if (!page || !is_in_one_page(at, (uint32_t)count))
-		return get_now(text, at, bytes, count);
-	if (page->number != number) {
-		page->number = number;
-		page->there = get_now(text, at - at % ADA_PAGE_BYTES, page->bytes, sizeof page->bytes);
+	if (block && block->number != number) {
+		got = pread(text->memory, block->bytes, sizeof block->bytes, (off_t)(at - offset));
+		block->number = number;
+		block->count = got > 0 ? (uint32_t)got : 0;
 	}
-	if (page->there)
-		memcpy(bytes, page->bytes + at % ADA_PAGE_BYTES, count);
-	return page->there;
+	if (!block || offset + count > block->count)
+		return get_now(text, at, bytes, count);
+	memcpy(bytes, block->bytes + offset, count);
+	return true;
 }
 
 void ada_text_forget(struct ada_text *text)
 {
-	if (text->pages)
-		munmap(text->pages, sizeof *text->pages);
-	text->pages = NULL;
+	if (text->blocks)
+		munmap(text->blocks, sizeof *text->blocks);
+	text->blocks = NULL;
 }
 
 /* From the kernel, since most of it is never touched: an allocator may have to clear all of it. */
 void ada_text_remember(struct ada_text *text)
 {
-	void *memory = mmap(NULL, sizeof *text->pages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory = mmap(NULL, sizeof *text->blocks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	ada_text_forget(text);
-	text->pages = memory == MAP_FAILED ? NULL : memory;
+	text->blocks = memory == MAP_FAILED ? NULL : memory;
 }
 
 /* Whether the trampoline or near stub at that address is the function's. */
@@ -164,6 +165,40 @@ void ada_text_look(struct ada_text *text, struct ada_provider *provider)
 	if (text->slots.count)
 		qsort(text->slots.items, text->slots.count, sizeof *text->slots.items, compare_slots);
 	ada_text_forget(text);
+}
+
+int ada_text_copy(struct ada_text *text, const struct ada_text *from)
+{
+	if (ada_array_reserve(&text->modules, from->modules.count) || ada_array_reserve(&text->slots, from->slots.count) ||
+	    ada_array_reserve(&text->mutexes, from->mutexes.count))
+		return -ENOMEM;
+	text->modules.count = text->slots.count = text->mutexes.count = 0;
+	for (size_t i = 0; i < from->modules.count; i++)
+		text->modules.items[text->modules.count++] = from->modules.items[i];
+	for (size_t i = 0; i < from->slots.count; i++)
+		text->slots.items[text->slots.count++] = from->slots.items[i];
+	for (size_t i = 0; i < from->mutexes.count; i++)
+		text->mutexes.items[text->mutexes.count++] = from->mutexes.items[i];
+	return 0;
+}
+
+bool ada_text_may_pass(const struct ada_text *text, uint64_t function_id)
+{
+	uint32_t id = ADA_FUNCTION_MODULE(function_id), symbol = ADA_FUNCTION_SYMBOL(function_id);
+	const struct ada_text_module *module = id < text->modules.count ? &text->modules.items[id] : NULL;
+	const struct ada_plan_function *function;
+
+	if (!module || !module->plan || symbol >= ada_plan_header(module->plan)->function_count)
+		return false;
+	function = &ada_plan_functions(module->plan)[symbol];
+	if (function->flags & (ADA_FUNCTION_MUTEX | ADA_FUNCTION_OBJECTS | ADA_FUNCTION_INTERCEPT))
+		return false;
+	if (!module->traced) {
+		size_t at = ada_array_below(&text->slots, function_id, function_id);
+
+		return at < text->slots.count && text->slots.items[at].function_id == function_id;
+	}
+	return function->hook < ada_plan_header(module->plan)->hook_count;
 }
 
 static bool is_host(const struct ada_plan *plan, uint32_t number)
@@ -401,7 +436,7 @@ bool ada_words_are(const struct ada_words *words, const struct ada_text *text, b
 	for (size_t i = 0; i < words->items.count; i++) {
 		const struct ada_word *word = &words->items.items[i];
 
-		if (!get_now(text, word->at, now, word->bytes) || memcmp(now, out ? word->out : word->in, word->bytes))
+		if (!get(text, word->at, now, word->bytes) || memcmp(now, out ? word->out : word->in, word->bytes))
 			return false;
 	}
 	return true;

@@ -27,6 +27,7 @@ static void lay_out_detail(struct ada_segment *segment, struct ada_shm *shm, con
 	shm->detail_capture_bytes = options->captures ? ADA_DETAIL_CAPTURED_ROOM : 0;
 	shm->detail_chunk_bytes = ADA_DETAIL_CHUNK_BYTES(shm->detail_stack_bytes, shm->detail_return_stack_bytes);
 	shm->detail_mode = options->detail_mode;
+	shm->detail.history = options->detail_history;
 	segment->detail_room = shm->detail_stack_bytes;
 	segment->stack_bytes = options->detail_stack_bytes;
 	segment->detail_chunk_bytes = shm->detail_chunk_bytes;

@@ -64,9 +64,10 @@ struct ada_segment_options {
 	bool stack_at_return; /* not at the call alone */
 	bool captures;	      /* what arguments point at may be captured */
 	enum ada_detail_mode detail_mode;
-	bool scarce;   /* limits leave little memory: it begins with about a megabyte */
-	bool brief;    /* its process may be gone soon: it begins with as much, and what it gets later has no limit for that */
-	bool no_small; /* there is no address space to spare */
+	uint32_t detail_history; /* as struct ada_detail_control has it */
+	bool scarce;		 /* limits leave little memory: it begins with about a megabyte */
+	bool brief;		 /* its process may be gone soon: it begins with as much, and what it gets later has no limit for that */
+	bool no_small;		 /* there is no address space to spare */
 	uint32_t pid, provider;
 	uint32_t ticks_a_wait; /* ADA_WAIT_NS in ticks */
 	bool poison;	       /* --debug-poison */

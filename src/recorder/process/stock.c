@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
+#include "recorder/budget/budget.h"
 #include "recorder/host/limit.h"
 #include "recorder/process/space.h"
 #include "recorder/process/grower.h"
@@ -60,6 +61,7 @@ struct ada_segment_options ada_stock_options(const struct ada_recorder *recorder
 					     .stack_at_return = options->stack_at_return,
 					     .captures = true,
 					     .detail_mode = options->detail_mode,
+					     .detail_history = options->budget > 0 ? ADA_BUDGET_HISTORY : 0,
 					     .ticks_a_wait = recorder->ticks_a_wait,
 					     .poison = options->poison,
 					     .unbound = options->unbound,

@@ -122,6 +122,25 @@ static void the_oldest_is_recycled_first(void **state)
 	assert_int_equal(shm->detail.starved, 0);
 }
 
+static void enough_history_is_recycled_before_the_pool_grows(void **state)
+{
+	begin(16, 8, ADA_DETAIL_CIRCULAR);
+	shm->detail.history = 2;
+	fill(1);
+	assert_int_equal(shm->detail.discarded, 0);
+	for (uint32_t i = 0; i < 5; i++) {
+		fill(1); /* two are sealed: the older one begins anew */
+		assert_int_equal(shm->detail.discarded, i + 1);
+		assert_int_equal(status_of(i % 2), ADA_DETAIL_OPEN);
+	}
+	assert_int_equal(status_of(2), ADA_DETAIL_FREE);
+	shm->detail.history = 0;
+	fill(1);
+	assert_int_equal(shm->detail.discarded, 5);
+	assert_int_equal(status_of(2), ADA_DETAIL_OPEN);
+	assert_int_equal(shm->detail.starved, 0);
+}
+
 static void oneshot_takes_each_chunk_once(void **state)
 {
 	begin(16, 3, ADA_DETAIL_ONESHOT);
@@ -375,6 +394,7 @@ int main(void)
 		cmocka_unit_test(oneshot_takes_each_chunk_once),
 		cmocka_unit_test(what_a_pin_holds_is_handed_over),
 		cmocka_unit_test(a_pin_of_the_past_holds_the_past),
+		cmocka_unit_test(enough_history_is_recycled_before_the_pool_grows),
 		cmocka_unit_test(no_history_is_lost_to_a_race),
 		cmocka_unit_test(threads_end_and_give_back),
 		cmocka_unit_test(a_forks_child_has_its_own),
