@@ -444,7 +444,8 @@ static void no_event_is_marked_under_a_mixture(void **state)
 	pthread_t threads[THREADS];
 	uint64_t calls = 0, taken = 0;
 
-	table_fill(table(0), 1);
+	table_fill(table(1), 1); /* the next one goes into the other table: none is filled while it is in force */
+	force(1);
 	for (uint32_t slot = 0; slot < 64; slot++)
 		ada_policy_state(policy(), slot)->incarnation = 0;
 	swapping = true;
