@@ -143,10 +143,10 @@ static void follow_calls(struct ada_budget *budget, uint64_t now_ns)
 }
 
 /* While it costs too much its history of detail doesn't grow: what floods it is about to go, and each page of it has to be cleared before,
- * which costs more than to fill it. */
-static void bound_history(const struct ada_budget *budget)
+ * which costs more than to fill it. What a young process will cost isn't known yet. */
+static void bound_history(const struct ada_budget *budget, uint64_t now_ns)
 {
-	bool over = budget->decider.cost > budget->decider.budget;
+	bool over = budget->decider.cost > budget->decider.budget || now_ns < budget->start_ns + YOUNG_NS;
 
 	__atomic_store_n(&budget->provider->segment.shm->detail.history, over ? ADA_BUDGET_HISTORY : 0, __ATOMIC_RELAXED);
 }
@@ -253,7 +253,7 @@ static void look(struct ada_budget *budget, uint64_t now_ns)
 		notice_speakers(budget, now_ns);
 		ada_learned_follow_children(budget, now_ns);
 		ada_decide(&budget->decider, &look, budget->functions.items, budget->functions.count);
-		bound_history(budget);
+		bound_history(budget, now_ns);
 		if (!budget->learnt && any_verdict(budget, ADA_VERDICT_LEAVE))
 			ada_learned_take(budget);
 		want_expected(budget);
