@@ -63,7 +63,7 @@ size_t ada_budget_line_of(struct ada_budget *budget, uint64_t function_id);
 void ada_budget_follow_modules(struct ada_budget *budget);
 /* Whether rules and --keep name it, where that isn't known. False: it can't be known now. */
 bool ada_budget_look_up(struct ada_budget *budget, size_t position);
-bool ada_budget_find(struct ada_budget *budget, size_t position); /* its words. False: its hook stays (`fixed`) */
+bool ada_budget_find(struct ada_budget *budget, size_t position); /* its words. False: none of them is to go out (`fixed`) */
 /* False: it has none, or there is no memory. */
 bool ada_budget_copy_words(struct ada_budget_line *line, const struct ada_budget_line *from);
 /* Its hook is in again since then; or it is known to be by now. */
