@@ -375,10 +375,11 @@ def test_what_cannot_be_taken_out_is_muted_all_the_same(ada, build_dir, tmp_path
     assert {row["function"]: row["muted"] for row in json.loads(ada("report", "--format=json", session.path).stdout)["rows"]}["across"]
 
 
-@pytest.mark.parametrize("options, least, most", [(("--budget=1%", "--keep=*"), 1, 20), ((), 40, 64)])
-def test_history_does_not_grow_while_a_process_costs_too_much(trace, options, least, most):
+@pytest.mark.parametrize("options, calls, least, most", [(("--budget=1%", "--keep=*"), 1000, 1, 12), (("--budget=20%", "--keep=above"), 400_000, 14, 64),
+                                                         ((), 1000, 40, 64)])
+def test_history_grows_when_a_process_costs_what_it_may(trace, options, calls, least, most):
     """Of the 64 MiB that a process's detail may have: what costs too much is about to go, and its history would cost more than itself."""
-    _, manifest, _ = trace("ada", options, ("calls", 1000, 10**9))
+    _, manifest, _ = trace("ada", options, ("calls", calls, 10**9))
     memory = manifest["buffering"]["detail"]["memoryBytes"]
     assert least << 20 <= memory <= most << 20, manifest["buffering"]
 

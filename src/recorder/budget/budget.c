@@ -22,6 +22,7 @@
 #define CALLS_NS 1000000000ull		/* until calls are looked for that were made since a stop; then so many times as long each time: */
 #define CALLS_GROW 4
 #define STILL_SPEAKS 1000u /* events in a look of a function whose hook is out: it is called in ways that weren't known */
+#define HISTORY_STEP 4u	   /* chunks of detail a look: some seconds until the pool is all there */
 #define FLIP_NS 3000000ull /* --debug-flip: between changes */
 #define FLIP_STOP_NS 500000000ull
 #define FLIP_FUNCTIONS 48u
@@ -142,13 +143,15 @@ static void follow_calls(struct ada_budget *budget, uint64_t now_ns)
 	ada_text_forget(&budget->text);
 }
 
-/* While it costs too much its history of detail doesn't grow: what floods it is about to go, and each page of it has to be cleared before,
- * which costs more than to fill it. What a young process will cost isn't known yet. */
-static void bound_history(const struct ada_budget *budget, uint64_t now_ns)
+/* Its history of detail grows while it costs no more than it may, and slowly: each page of it has to be cleared before, which costs more than
+ * to fill it. What a young process will cost isn't known yet. */
+static void widen_history(const struct ada_budget *budget, uint64_t now_ns)
 {
-	bool over = budget->decider.cost > budget->decider.budget || now_ns < budget->start_ns + YOUNG_NS;
+	struct ada_segment *segment = &budget->provider->segment;
+	uint64_t *history = &segment->shm->detail.history, wider = *history + HISTORY_STEP;
 
-	__atomic_store_n(&budget->provider->segment.shm->detail.history, over ? ADA_BUDGET_HISTORY : 0, __ATOMIC_RELAXED);
+	if (*history && budget->decider.cost <= budget->decider.budget && now_ns >= budget->start_ns + YOUNG_NS)
+		__atomic_store_n(history, wider < segment->detail_chunks ? wider : 0, __ATOMIC_RELAXED);
 }
 
 static void publish(struct ada_budget *budget)
@@ -253,7 +256,7 @@ static void look(struct ada_budget *budget, uint64_t now_ns)
 		notice_speakers(budget, now_ns);
 		ada_learned_follow_children(budget, now_ns);
 		ada_decide(&budget->decider, &look, budget->functions.items, budget->functions.count);
-		bound_history(budget, now_ns);
+		widen_history(budget, now_ns);
 		if (!budget->learnt && any_verdict(budget, ADA_VERDICT_LEAVE))
 			ada_learned_take(budget);
 		want_expected(budget);

@@ -4,7 +4,7 @@
 #define ADA_RECORDER_BUDGET_H
 #include "recorder/state/state.h"
 
-#define ADA_BUDGET_HISTORY 16u /* sealed chunks of detail, some 5 MiB: enough while a process costs too much, as it may from its start */
+#define ADA_BUDGET_HISTORY 16u /* sealed chunks of detail, some 3 MiB: enough until a process costs no more than it may */
 
 /* Looks at the process where it is time to, and changes hooks where that is wanted. */
 void ada_budget_turn(struct ada_provider *provider, uint64_t now_ns);
