@@ -53,7 +53,7 @@ static void find_words(struct ada_budget *budget)
 	uint64_t end_ns = ada_clock_thread_ns() + WORDS_NS;
 	bool remembers = false;
 
-	for (size_t i = 0; i < budget->functions.count && ada_clock_thread_ns() < end_ns; i++) {
+	for (size_t i = 0; i < budget->functions.count; i++) {
 		const struct ada_budget_line *line = &budget->lines.items[i];
 
 		if (!ada_budget_is_hushed(budget, i) || line->found || line->fixed)
@@ -62,6 +62,8 @@ static void find_words(struct ada_budget *budget)
 			ada_text_remember(&budget->text);
 		remembers = true;
 		ada_budget_find(budget, i);
+		if (ada_clock_thread_ns() >= end_ns)
+			break;
 	}
 	ada_text_forget(&budget->text);
 }

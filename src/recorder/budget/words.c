@@ -12,6 +12,8 @@
 #define CELL_BYTES 64u
 #define CALL_THROUGH_MEMORY 0x15ffu /* how a trampoline begins, read as a number */
 
+static struct ada_text_blocks *blocks; /* all texts'; NULL: there was no memory for it */
+
 static bool is_in_one_page(uint64_t at, uint32_t bytes)
 {
 	return at / ADA_PAGE_BYTES == (at + bytes - 1) / ADA_PAGE_BYTES;
@@ -25,13 +27,14 @@ static bool get_now(const struct ada_text *text, uint64_t at, void *bytes, size_
 /* As it was when it was first looked at since ada_text_remember. */
 static bool get(const struct ada_text *text, uint64_t at, void *bytes, size_t count)
 {
-	struct ada_text_block *block = text->blocks ? &text->blocks->items[at / ADA_TEXT_BLOCK_BYTES % ADA_TEXT_BLOCKS] : NULL;
-	uint64_t number = at / ADA_TEXT_BLOCK_BYTES + 1, offset = at % ADA_TEXT_BLOCK_BYTES;
+	uint64_t number = at / ADA_TEXT_BLOCK_BYTES, offset = at % ADA_TEXT_BLOCK_BYTES;
+	struct ada_text_block *block = text->time ? &blocks->items[number % ADA_TEXT_BLOCKS] : NULL;
 	ssize_t got;
 
-	if (block && block->number != number) {
+	if (block && (block->number != number || block->time != text->time)) {
 		got = pread(text->memory, block->bytes, sizeof block->bytes, (off_t)(at - offset));
 		block->number = number;
+		block->time = text->time;
 		block->count = got > 0 ? (uint32_t)got : 0;
 	}
 	if (!block || offset + count > block->count)
@@ -42,18 +45,18 @@ static bool get(const struct ada_text *text, uint64_t at, void *bytes, size_t co
 
 void ada_text_forget(struct ada_text *text)
 {
-	if (text->blocks)
-		munmap(text->blocks, sizeof *text->blocks);
-	text->blocks = NULL;
+	text->time = 0;
 }
 
-/* From the kernel, since most of it is never touched: an allocator may have to clear all of it. */
+/* From the kernel, since most of it is never touched: an allocator may have to clear all of it. And for good: to clear it each time took as
+ * long as to read. */
 void ada_text_remember(struct ada_text *text)
 {
-	void *memory = mmap(NULL, sizeof *text->blocks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static uint64_t time;
+	void *memory = blocks ? blocks : mmap(NULL, sizeof *blocks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	ada_text_forget(text);
-	text->blocks = memory == MAP_FAILED ? NULL : memory;
+	blocks = memory == MAP_FAILED ? NULL : memory;
+	text->time = blocks ? ++time : 0;
 }
 
 /* Whether the trampoline or near stub at that address is the function's. */

@@ -52,15 +52,15 @@ struct ada_text_slot {
  * blocks. */
 struct ada_text_blocks {
 	struct ada_text_block {
-		uint64_t number; /* of the block, and one */
-		uint32_t count;	 /* bytes that are there: a mapping may end in it */
+		uint64_t number, time; /* of the block; of all times that something was remembered */
+		uint32_t count;	       /* bytes that are there: a mapping may end in it */
 		uint8_t bytes[ADA_TEXT_BLOCK_BYTES];
 	} items[ADA_TEXT_BLOCKS];
 };
 /* A process's code as it is now. */
 struct ada_text {
-	int memory;			/* of this very image: an exec makes another; -1: not to be had */
-	struct ada_text_blocks *blocks; /* NULL: no memory for it, all is read anew, as without ada_text_remember */
+	int memory;    /* of this very image: an exec makes another; -1: not to be had */
+	uint64_t time; /* since when blocks are remembered; 0: all is read anew */
 	ADA_ARRAY(struct ada_text_module) modules;
 	ADA_ARRAY(struct ada_text_slot) slots; /* that lead to trampolines, by function */
 	ADA_ARRAY(uint64_t) mutexes;	       /* functions that may have a filter */
