@@ -22,7 +22,8 @@
 #define CALLS_NS 1000000000ull		/* until calls are looked for that were made since a stop; then so many times as long each time: */
 #define CALLS_GROW 4
 #define STILL_SPEAKS 1000u /* events in a look of a function whose hook is out: it is called in ways that weren't known */
-#define HISTORY_STEP 4u	   /* chunks of detail a look: some seconds until the pool is all there */
+#define HISTORY_STEP 4u	   /* chunks of detail, so often: some 20 s until the pool is all there */
+#define HISTORY_NS 250000000ull
 #define FLIP_NS 3000000ull /* --debug-flip: between changes */
 #define FLIP_STOP_NS 500000000ull
 #define FLIP_FUNCTIONS 48u
@@ -145,13 +146,16 @@ static void follow_calls(struct ada_budget *budget, uint64_t now_ns)
 
 /* Its history of detail grows while it costs no more than it may, and slowly: each page of it has to be cleared before, which costs more than
  * to fill it. What a young process will cost isn't known yet. */
-static void widen_history(const struct ada_budget *budget, uint64_t now_ns)
+static void widen_history(struct ada_budget *budget, uint64_t now_ns)
 {
 	struct ada_segment *segment = &budget->provider->segment;
 	uint64_t *history = &segment->shm->detail.history, wider = *history + HISTORY_STEP;
 
-	if (*history && budget->decider.cost <= budget->decider.budget && now_ns >= budget->start_ns + YOUNG_NS)
-		__atomic_store_n(history, wider < segment->detail_chunks ? wider : 0, __ATOMIC_RELAXED);
+	if (!*history || budget->decider.cost > budget->decider.budget || now_ns < budget->start_ns + YOUNG_NS ||
+	    now_ns < budget->history_ns + HISTORY_NS)
+		return;
+	budget->history_ns = now_ns;
+	__atomic_store_n(history, wider < segment->detail_chunks ? wider : 0, __ATOMIC_RELAXED);
 }
 
 static void publish(struct ada_budget *budget)

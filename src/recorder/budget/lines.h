@@ -43,6 +43,7 @@ struct ada_budget {
 	bool settling;	    /* what was recorded before the last change is still to be drained */
 	uint64_t base_ns, base_cpu_ns, base_events, base_lost; /* the last look */
 	unsigned failures;				       /* in a row */
+	uint64_t history_ns;				       /* when its history of detail got wider last */
 	bool given_up, learnt;
 	uint64_t calls_age_ns;		/* how old it is when calls that were made since are looked for next; 0: it was never */
 	uint64_t hushed_ns, waiting_ns; /* when the last was hushed; and the first since the last stop, 0: none was */
