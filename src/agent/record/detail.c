@@ -84,7 +84,7 @@ static bool recycle(struct ada_core *core, const struct ada_pool *pool, uint32_t
 }
 
 /* A quarter of the pool stays free where it can: a mark may pin all sealed chunks at once, and events after the mark need room
- * until the recorder has seen the mark. */
+ * until the recorder has seen the mark. The recorder may say that less history is enough. */
 static uint64_t history_of(const struct ada_core *core)
 {
 	uint64_t most = core->detail.count - core->detail.count / 4, enough = __atomic_load_n(&core->shm->detail.history, __ATOMIC_RELAXED);

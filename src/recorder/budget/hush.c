@@ -19,6 +19,13 @@ bool ada_budget_is_hushed(const struct ada_budget *budget, size_t position)
 	return line->hushed && line->whole && budget->functions.items[position].out;
 }
 
+bool ada_budget_lacks_words(const struct ada_budget *budget, size_t position)
+{
+	const struct ada_budget_line *line = &budget->lines.items[position];
+
+	return ada_budget_is_hushed(budget, position) && !line->found && !line->fixed;
+}
+
 static bool mute(const struct ada_budget *budget, size_t position, bool muted)
 {
 	struct ada_provider *provider = budget->provider;
@@ -51,16 +58,11 @@ static bool hush(struct ada_budget *budget, size_t position, double calls_per_ev
 static void find_words(struct ada_budget *budget)
 {
 	uint64_t end_ns = ada_clock_thread_ns() + WORDS_NS;
-	bool remembers = false;
 
+	ada_text_remember(&budget->text);
 	for (size_t i = 0; i < budget->functions.count; i++) {
-		const struct ada_budget_line *line = &budget->lines.items[i];
-
-		if (!ada_budget_is_hushed(budget, i) || line->found || line->fixed)
+		if (!ada_budget_lacks_words(budget, i))
 			continue;
-		if (!remembers)
-			ada_text_remember(&budget->text);
-		remembers = true;
 		ada_budget_find(budget, i);
 		if (ada_clock_thread_ns() >= end_ns)
 			break;

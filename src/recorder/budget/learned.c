@@ -126,7 +126,7 @@ static void take_heir(struct ada_budget *budget, const struct ada_budget *child,
 	if (from->on_path || known->fixed)
 		return;
 	/* It will know more calls than this process makes. */
-	if (from->hushed && from->whole && !from->found && !from->fixed && !child->provider->ended)
+	if (ada_budget_lacks_words(child, i) && !child->provider->ended)
 		return;
 	if (from->mute && child->provider->mutes.items[from->mute - 1].calls_a_second > 0) /* not a child that let go of it unseen */
 		line->calls_a_second = child->provider->mutes.items[from->mute - 1].calls_a_second;

@@ -87,6 +87,7 @@ static inline void ada_stops_add(uint64_t *word, uint64_t more) /* of struct ada
 void ada_budget_hush(struct ada_budget *budget, double calls_per_event);
 void ada_budget_unhush(struct ada_budget *budget, size_t position);
 bool ada_budget_is_hushed(const struct ada_budget *budget, size_t position);	 /* and nothing else: none of its words is out */
+bool ada_budget_lacks_words(const struct ada_budget *budget, size_t position);	 /* it is hushed, and nobody has looked for its words yet */
 double ada_budget_hushed_cost(const struct ada_budget *budget, size_t position); /* what its calls cost that pass, as a share; else 0 */
 /* By how much these costs together exceed that part of what is worth a stop. */
 double ada_budget_hushed_excess(const struct ada_budget *budget, double part);

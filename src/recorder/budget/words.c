@@ -185,16 +185,24 @@ int ada_text_copy(struct ada_text *text, const struct ada_text *from)
 	return 0;
 }
 
-bool ada_text_may_pass(const struct ada_text *text, uint64_t function_id)
+/* The function's module, and the function; NULL: its plan isn't known. */
+static const struct ada_text_module *module_of(const struct ada_text *text, uint64_t function_id, const struct ada_plan_function **function)
 {
 	uint32_t id = ADA_FUNCTION_MODULE(function_id), symbol = ADA_FUNCTION_SYMBOL(function_id);
 	const struct ada_text_module *module = id < text->modules.count ? &text->modules.items[id] : NULL;
-	const struct ada_plan_function *function;
 
 	if (!module || !module->plan || symbol >= ada_plan_header(module->plan)->function_count)
-		return false;
-	function = &ada_plan_functions(module->plan)[symbol];
-	if (function->flags & (ADA_FUNCTION_MUTEX | ADA_FUNCTION_OBJECTS | ADA_FUNCTION_INTERCEPT))
+		return NULL;
+	*function = &ada_plan_functions(module->plan)[symbol];
+	return module;
+}
+
+bool ada_text_may_pass(const struct ada_text *text, uint64_t function_id)
+{
+	const struct ada_plan_function *function;
+	const struct ada_text_module *module = module_of(text, function_id, &function);
+
+	if (!module || function->flags & (ADA_FUNCTION_MUTEX | ADA_FUNCTION_OBJECTS | ADA_FUNCTION_INTERCEPT))
 		return false;
 	if (!module->traced) {
 		size_t at = ada_array_below(&text->slots, function_id, function_id);
@@ -377,16 +385,14 @@ static enum ada_fixed find_filter(struct ada_words *words, const struct ada_text
 
 enum ada_fixed ada_words_find(struct ada_words *words, const struct ada_text *text, uint64_t function_id)
 {
-	uint32_t id = ADA_FUNCTION_MODULE(function_id), symbol = ADA_FUNCTION_SYMBOL(function_id);
-	const struct ada_text_module *module = id < text->modules.count ? &text->modules.items[id] : NULL;
 	const struct ada_plan_function *function;
+	const struct ada_text_module *module = module_of(text, function_id, &function);
 	enum ada_fixed fixed;
 
 	words->items.count = 0;
 	words->patch = words->filters = false;
-	if (!module || !module->plan || symbol >= ada_plan_header(module->plan)->function_count)
+	if (!module)
 		return ADA_FIXED_UNKNOWN;
-	function = &ada_plan_functions(module->plan)[symbol];
 	if (function->flags & ADA_FUNCTION_MUTEX && function->hook < ada_plan_header(module->plan)->hook_count)
 		return find_filter(words, text, module, function->hook, function_id);
 	if (function->flags & ADA_FUNCTION_OBJECTS)
