@@ -219,5 +219,5 @@ def test_a_crowd_in_a_control_group(ada, group, tmp_path):
     assert (result.status, kills_in(group)) == (0, "0"), result.stderr.decode()
     document = json.loads((Session(tmp_path / "out").path / "session.json").read_text())
     reasons = [entry["reason"] for entry in document["notRecorded"]]
-    assert len(document["processes"]) + len(reasons) == 81 and len(document["processes"]) > 16
+    assert len(document["processes"]) + len(reasons) == 81 and len(document["processes"]) > 12
     assert all(reason.startswith("memory limit") for reason in reasons)

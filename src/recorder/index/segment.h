@@ -42,7 +42,7 @@ struct ada_segment {
 	uint32_t detail_taken;		 /* where detail_exhausted: up to here the agent took chunks itself */
 	uint64_t room_bytes;		 /* that the pools may still get from here: ada_segment_allow */
 	bool exhausted;			 /* there was no memory for the index when that was last said */
-	uint64_t young_until_ns;	 /* until then it gets no more than it uses */
+	uint64_t young_until_ns;	 /* until it has filled something, or then, it gets no more than it uses */
 	uint64_t looked_ns, sealed_then; /* how fast the program is */
 	uint64_t sealed, seen;		 /* chunks of the pool; by then, in the ring of both classes */
 	/* What a process at rest gave back: 0: nothing, else so few free chunks end its rest */

@@ -100,6 +100,7 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 	grower->bytes = bytes;
 	__atomic_store_n(&grower->recorder->pool_bytes, bytes, __ATOMIC_RELAXED);
 	__atomic_store_n(&grower->recorder->pool_count, kept, __ATOMIC_RELAXED);
+	__atomic_store_n(&grower->recorder->pool_seen, grower->taken, __ATOMIC_RELAXED);
 	return growth;
 }
 

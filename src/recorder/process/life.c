@@ -29,8 +29,8 @@
 #include "recorder/state/provider.h"
 
 #define BEGINNING_BYTES (8ull << 20)  /* what a segment begins with, where there is plenty: huge pages */
-#define LEAST_LEFT_BYTES (4ull << 20) /* of a control group: below, the rest is the programs'; and as much of it for each of them: */
-#define UNFOLDS_BYTES (1ull << 20)    /* what a process that has just begun still touches */
+#define LEAST_LEFT_BYTES (8ull << 20) /* of a control group: below, the rest is the programs'; and as much of it for each of them: */
+#define UNFOLDS_BYTES (5ull << 18)    /* what a process that has just begun still touches: 0.9 MiB, and what those touch that are turned away */
 #define YOUNG_NS 20000000ull	      /* most children are gone by then, and those of forks execute something */
 #define SLICE 64		      /* chunks that are drained before the windows are looked at again */
 #define EVENTS_LINGER_NS 500000000ull /* for pre-rolls in events: nobody knows how long those take */
@@ -212,12 +212,21 @@ static struct ada_limits limits_of(struct ada_provider *provider)
 	return ada_limits_of(provider->pid, __atomic_load_n(&recorder->pool_bytes, __ATOMIC_RELAXED));
 }
 
+/* How many processes live. The grower hasn't come across the last ones yet, and where it gets no CPU these are many. Under
+ * recorder->starting, where the array grows. */
+static uint64_t crowd(const struct ada_recorder *recorder)
+{
+	uint64_t unseen = recorder->providers.count - __atomic_load_n(&recorder->pool_seen, __ATOMIC_RELAXED);
+
+	return __atomic_load_n(&recorder->pool_count, __ATOMIC_RELAXED) + unseen;
+}
+
 static struct ada_segment_options options_for(const struct ada_provider *provider, const struct ada_limits *limits)
 {
 	struct ada_segment_options options = ada_stock_options(provider->recorder);
 
 	options.allowed_bytes = limits->room;
-	options.scarce = limits->own_room < BEGINNING_BYTES;
+	options.scarce = limits->own_room / (crowd(provider->recorder) + 1) < BEGINNING_BYTES;
 	options.brief = provider->pid != provider->recorder->main_pid;
 	options.pid = (uint32_t)provider->pid;
 	options.provider = provider->number;
@@ -229,11 +238,10 @@ static struct ada_segment_options options_for(const struct ada_provider *provide
 static int obtain_segment(struct ada_provider *provider, struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
 {
 	struct ada_recorder *recorder = provider->recorder;
-	uint64_t least = LEAST_LEFT_BYTES + __atomic_load_n(&recorder->pool_count, __ATOMIC_RELAXED) * UNFOLDS_BYTES;
 	struct ada_limits limits = limits_of(provider);
 	int status;
 
-	if (limits.own_left < least)
+	if (limits.own_left < LEAST_LEFT_BYTES + crowd(recorder) * UNFOLDS_BYTES)
 		return ada_error_set(error, ENOMEM, "memory limit: the control group leaves no room for another recording");
 	*options = options_for(provider, &limits);
 	status = ada_space_fit(options, ada_space_left(provider->pid), error);
@@ -319,7 +327,7 @@ static int provider_make(struct ada_provider *provider, const struct ada_newcome
 	if (newcomer->parent)
 		inherit(provider, newcomer->parent, !newcomer->taken);
 	if (provider->pid != recorder->main_pid)
-		provider->segment.young_until_ns = provider->start_ns + YOUNG_NS;
+		provider->segment.young_until_ns = segment.scarce ? UINT64_MAX : provider->start_ns + YOUNG_NS;
 	note_start(provider, &segment);
 	status = newcomer->taken ? keep_segment(provider, error) : 0;
 	return status ?: provider_enter(recorder, provider, error);

@@ -205,8 +205,9 @@ struct ada_recorder {
 	uint8_t secret[ADA_SECRET_BYTES]; /* that agents of other users must know */
 	bool has_secret;
 	char agent[PATH_MAX]; /* libada-agent.so */
-	/* For the next provider: what the pools of live providers hold, and how many these are (atomic). The grower writes both */
-	uint64_t pool_bytes, pool_count;
+	/* For the next provider: what the pools of live providers hold, how many these are, and how many it has come across at all (atomic).
+	 * The grower writes them */
+	uint64_t pool_bytes, pool_count, pool_seen;
 	/* What the machine leaves to the pools, and when the grower saw that the recorder's control groups have no limit (atomic) */
 	uint64_t machine_room, unlimited_ns;
 	int fold_told;	      /* -errno of a segment that could not be folded, as stderr was told; 0: none */
