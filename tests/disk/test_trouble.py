@@ -44,11 +44,25 @@ class Steps:
             assert time.monotonic() < deadline and self.process.poll() is None, self.errors.read_text()
             self.step(100000)
 
-    def until_written(self, name="index.at[fp]", size=0, begins=(b"ATI2", b"ATP2")):
+    def is_written(self, name, size, begins):
+        return any(file.read_bytes().startswith(begins) and file.stat().st_size > size for file in self.output.glob(f"session_*/pid_*/thread_*/{name}"))
+
+    def until_written(self, size=0):
         """A recorder that gets no CPU may still hold the first block: then trouble finds files that were never begun."""
         deadline = time.monotonic() + 30
-        while not any(file.read_bytes().startswith(begins) and file.stat().st_size > size for file in self.output.glob(f"session_*/pid_*/thread_*/{name}")):
+        while not self.is_written("index.at[fp]", size, (b"ATI2", b"ATP2")):
             assert time.monotonic() < deadline and self.process.poll() is None, self.errors.read_text()
+            time.sleep(0.01)
+
+    def until_detail_is_written(self):
+        """What is kept of the detail lane is written once its buffer is about to be full: a recorder that gets no CPU while the buffer is
+        filled finds that it isn't filled any more."""
+        deadline, again = time.monotonic() + 60, 0
+        while not self.is_written("detail.atf", 1 << 20, b""):
+            assert time.monotonic() < deadline and self.process.poll() is None, self.errors.read_text()
+            if time.monotonic() > again:
+                self.step(10000)
+                again = time.monotonic() + 1
             time.sleep(0.01)
 
     def end(self):
@@ -295,7 +309,7 @@ def test_a_detail_file_fails_for_good(ada, steps, fault):
     environment, file = fault("EIO", "no")
     run = steps("--detail-mode=streaming", DISK_FAULT_OF="/detail.", **environment)
     run.step(100000)
-    run.until_written("detail.atf", 1 << 20, b"")
+    run.until_detail_is_written()
     file.touch()
     run.step(10000)
     session, manifest = run.end()
