@@ -44,7 +44,8 @@
 #define QUIET_NS 500000000ull /* how long a quiet thread's events may wait */
 #define LAST_WORDS_NS 2000000000ull
 #define CALIBRATE_NS 100000000ull
-#define MUTES_PAUSES 5u /* where only mutes have changed, which they may do all the time: a hundredth of a processor's time goes into it */
+#define MUTES_PAUSES                                                                                                                       \
+	20u /* where only mutes have changed, which they may do all the time: a four hundredth of a processor's time goes into it */
 #define MANIFEST_NS 2000000000ull     /* how often a changed manifest is written anew */
 #define MANIFEST_THREAD_NS 2000000ull /* where only threads have come, so much less often for each that is in it: it takes some 10 us */
 #define MANY_THREADS 128	      /* in a manifest: it takes half a megabyte to put together */

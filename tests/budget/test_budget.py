@@ -375,7 +375,7 @@ def test_what_cannot_be_taken_out_is_muted_all_the_same(ada, build_dir, tmp_path
     assert {row["function"]: row["muted"] for row in json.loads(ada("report", "--format=json", session.path).stdout)["rows"]}["across"]
 
 
-@pytest.mark.parametrize("options, calls, least, most", [(("--budget=1%", "--keep=*"), 1000, 1, 12), (("--budget=20%", "--keep=above"), 1_000_000, 9, 64),
+@pytest.mark.parametrize("options, calls, least, most", [(("--budget=1%", "--keep=*"), 1000, 1, 6), (("--budget=20%", "--keep=above"), 1_000_000, 7, 64),
                                                          ((), 1000, 40, 64)])
 def test_history_grows_when_a_process_costs_what_it_may(trace, options, calls, least, most):
     """Of the 64 MiB that a process's detail may have: what costs too much is about to go, and its history would cost more than itself."""

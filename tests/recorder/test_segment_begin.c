@@ -40,6 +40,35 @@ static void a_young_one_gets_no_more_detail(void **state)
 	ada_segment_destroy(&segment);
 }
 
+/* Where less history is enough a few chunks lie ready, however many are in use; where a window pins it, as many again as are in use. */
+static void what_needs_less_history_gets_little_more_detail(void **state)
+{
+	struct ada_segment_options options = { .shared = &shared,
+					       .index_buffer_bytes = 1 << 20,
+					       .detail_buffer_bytes = 64 << 20,
+					       .detail_stack_bytes = 128,
+					       .allowed_bytes = UINT64_MAX,
+					       .detail_mode = ADA_DETAIL_CIRCULAR,
+					       .detail_history = 16 };
+	struct ada_segment segment;
+	uint32_t used = 0, chunk;
+
+	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, NULL), 0);
+	for (unsigned i = 0; i < 8; i++) {
+		while (ada_map_take(segment.detail_free_map, segment.detail_chunks, &chunk))
+			used++;
+		assert_int_equal(used, segment.detail_ready);
+		ada_segment_grow(&segment);
+		assert_int_equal(segment.detail_ready, used + 8);
+	}
+	__atomic_store_n(&segment.shm->detail.pin.start, 1, __ATOMIC_RELAXED);
+	while (ada_segment_grow(&segment))
+		;
+	assert_true(segment.detail_ready >= 2 * used);
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
 /* A crowd of processes under one limit: none begins with more than it needs, and it gets more only where that is allowed. */
 static void begins_small_where_memory_is_scarce(void **state)
 {
@@ -108,7 +137,9 @@ static void begins_small_where_its_process_may_be_gone_soon(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { IN_BOTH(a_young_one_gets_no_more_detail), IN_BOTH(begins_small_where_memory_is_scarce),
+	const struct CMUnitTest tests[] = { IN_BOTH(a_young_one_gets_no_more_detail),
+					    IN_BOTH(what_needs_less_history_gets_little_more_detail),
+					    IN_BOTH(begins_small_where_memory_is_scarce),
 					    IN_BOTH(begins_small_where_its_process_may_be_gone_soon) };
 
 	if (geteuid())

@@ -22,8 +22,8 @@
 #define CALLS_NS 1000000000ull		/* until calls are looked for that were made since a stop; then so many times as long each time: */
 #define CALLS_GROW 4
 #define STILL_SPEAKS 1000u /* events in a look of a function whose hook is out: it is called in ways that weren't known */
-#define HISTORY_STEP 4u	   /* chunks of detail, so often: some 20 s until the pool is all there */
-#define HISTORY_NS 250000000ull
+#define HISTORY_STEP 4u	   /* chunks of detail, so often: 80 s until the pool is all there */
+#define HISTORY_NS 1000000000ull
 #define FLIP_NS 3000000ull /* --debug-flip: between changes */
 #define FLIP_STOP_NS 500000000ull
 #define FLIP_FUNCTIONS 48u

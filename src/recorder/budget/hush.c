@@ -8,6 +8,7 @@
 /* What a call that passes costs, of what one that is recorded is thought to. Both cost several times as much in code that lies in no cache. */
 #define CALL_PART 0.6
 #define WORTH_A_STOP 0.1 /* of the budget, that these calls cost together */
+#define STOP_NEARS 0.5	 /* of that: then their words are looked for */
 #define CALM_NS 60000000ull
 #define WORDS_NS 2000000ull /* of CPU time a look, for words */
 #define PATIENCE_NS 400000000ull
@@ -54,11 +55,13 @@ static bool hush(struct ada_budget *budget, size_t position, double calls_per_ev
 }
 
 /* Words are looked for behind that, some in each look: it takes longer than all else, and what is to leave costs the program until it is
- * hushed. A stop looks for those that are missing. */
+ * hushed. A stop looks for those that are missing; where none is near, nobody needs them. */
 static void find_words(struct ada_budget *budget)
 {
 	uint64_t end_ns = ada_clock_thread_ns() + WORDS_NS;
 
+	if (ada_budget_hushed_excess(budget, STOP_NEARS) <= 0)
+		return;
 	ada_text_remember(&budget->text);
 	for (size_t i = 0; i < budget->functions.count; i++) {
 		if (!ada_budget_lacks_words(budget, i))

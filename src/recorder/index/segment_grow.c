@@ -389,12 +389,20 @@ uint32_t ada_segment_bits(const uint64_t *map, uint32_t bits)
 	return count;
 }
 
-/* Most processes are small; one that fills chunks soon wants many: as many again as it has. 0: enough for now. */
+/* Less history is enough, and no window wants more. */
+static bool is_limited(const struct ada_segment *segment)
+{
+	return __atomic_load_n(&segment->shm->detail.history, __ATOMIC_RELAXED) && ada_segment_recycles_detail(segment);
+}
+
+/* Most processes are small; one that fills chunks soon wants many: as many again as it has; where less history is enough, a few. 0: enough for
+ * now. */
 static uint32_t detail_wanted(struct ada_segment *segment)
 {
 	uint32_t ready = detail_catch_up(segment), free = ada_segment_bits(segment->detail_free_map, segment->detail_chunks);
 	uint32_t used = free < ready ? ready - free : 0;
-	uint32_t ahead = used < DETAIL_AT_START ? DETAIL_AT_START : used < DETAIL_AHEAD ? used : DETAIL_AHEAD;
+	bool limited = is_limited(segment);
+	uint32_t ahead = limited || used < DETAIL_AT_START ? DETAIL_AT_START : used < DETAIL_AHEAD ? used : DETAIL_AHEAD;
 
 	if (free >= segment->detail_rests && segment->detail_rests)
 		return 0;
@@ -402,7 +410,7 @@ static uint32_t detail_wanted(struct ada_segment *segment)
 	if (ready == segment->detail_chunks || segment->detail_exhausted || free >= ahead ||
 	    (used < 2 && ada_clock_boottime_ns() < segment->young_until_ns))
 		return 0;
-	return used < DETAIL_STEP ? DETAIL_STEP : used < DETAIL_STEP_MAX ? used : DETAIL_STEP_MAX;
+	return limited || used < DETAIL_STEP ? DETAIL_STEP : used < DETAIL_STEP_MAX ? used : DETAIL_STEP_MAX;
 }
 
 /* How many chunks of the pool were ever sealed. Small ones are in the same ring, and cost the pool nothing: a crowd of threads that begin
@@ -476,7 +484,7 @@ enum ada_growth ada_segment_grow(struct ada_segment *segment)
 	detail = status ? 0 : detail_wanted(segment);
 	if (detail) {
 		ada_segment_grow_detail(segment, detail);
-		growth = growth ? growth : ADA_GROWTH_MORE;
+		growth = growth || is_limited(segment) ? growth : ADA_GROWTH_MORE;
 	}
 	return status ? ADA_GROWTH_CALM : growth;
 }
