@@ -44,8 +44,10 @@
 #define QUIET_NS 500000000ull /* how long a quiet thread's events may wait */
 #define LAST_WORDS_NS 2000000000ull
 #define CALIBRATE_NS 100000000ull
-#define MUTES_PAUSES                                                                                                                       \
-	20u /* where only mutes have changed, which they may do all the time: a four hundredth of a processor's time goes into it */
+/* Where only mutes have changed, which they may do all the time: a four hundredth of a processor's time goes into it, or, where that would be
+ * more seldom than MANIFEST_NS, up to a hundredth. */
+#define MUTES_PAUSES 20u
+#define MUTES_PAUSES_LEAST 5u
 #define MANIFEST_NS 2000000000ull     /* how often a changed manifest is written anew */
 #define MANIFEST_THREAD_NS 2000000ull /* where only threads have come, so much less often for each that is in it: it takes some 10 us */
 #define MANY_THREADS 128	      /* in a manifest: it takes half a megabyte to put together */
@@ -112,6 +114,13 @@ void ada_loop_tell(int status, const struct ada_error *error)
 		ada_say("ada: %s\n", error->text);
 }
 
+static uint64_t mutes_pause_ns(uint64_t pause_ns)
+{
+	uint64_t least_ns = pause_ns * MUTES_PAUSES_LEAST > MANIFEST_NS ? pause_ns * MUTES_PAUSES_LEAST : MANIFEST_NS;
+
+	return pause_ns * MUTES_PAUSES < least_ns ? pause_ns * MUTES_PAUSES : least_ns;
+}
+
 /* First manifest at once, later ones when something changed and now and then; soon where a window closed. */
 static void keep_manifest(struct ada_loop *loop, struct ada_provider *provider, uint64_t now)
 {
@@ -122,7 +131,7 @@ static void keep_manifest(struct ada_loop *loop, struct ada_provider *provider, 
 	uint64_t pause_ns = ada_paper_pause_ns(&provider->manifest);
 	bool due = !provider->begun || came || (changed && now - provider->manifest_ns > MANIFEST_NS) ||
 		   (provider->windows_changed && now - provider->manifest_ns > pause_ns) ||
-		   (provider->mutes_changed && now - provider->manifest_ns > pause_ns * MUTES_PAUSES);
+		   (provider->mutes_changed && now - provider->manifest_ns > mutes_pause_ns(pause_ns));
 
 	if (!due || ada_paper_pending(&provider->manifest))
 		return;

@@ -4,9 +4,7 @@
  * is right in either form, whatever the others are: so nothing breaks where only some are changed. Main thread. */
 #ifndef ADA_RECORDER_WORDS_H
 #define ADA_RECORDER_WORDS_H
-#include "abi/page.h"
-#include "plan/plan.h"
-#include "recorder/state/state.h"
+#include "recorder/budget/text.h"
 
 struct ada_word {
 	uint64_t at;
@@ -38,45 +36,6 @@ enum ada_fixed {
 	ADA_FIXED_UNKNOWN, /* the memory isn't as its plan says */
 };
 
-struct ada_text_module {
-	const struct ada_plan *plan; /* NULL: not decoded, or the module isn't loaded */
-	uint64_t base;
-	bool traced;
-};
-struct ada_text_slot {
-	uint64_t function_id, at, trampoline, target;
-};
-#define ADA_TEXT_BLOCKS 1024u
-#define ADA_TEXT_BLOCK_BYTES (4 * ADA_PAGE_BYTES)
-/* What was read of the memory, by block: one costs little more than a word, and functions that go out together are called from the same
- * blocks. */
-struct ada_text_blocks {
-	struct ada_text_block {
-		uint64_t number, time; /* of the block; of all times that something was remembered */
-		uint32_t count;	       /* bytes that are there: a mapping may end in it */
-		uint8_t bytes[ADA_TEXT_BLOCK_BYTES];
-	} items[ADA_TEXT_BLOCKS];
-};
-/* A process's code as it is now. */
-struct ada_text {
-	int memory;    /* of this very image: an exec makes another; -1: not to be had */
-	uint64_t time; /* since when blocks are remembered; 0: all is read anew */
-	ADA_ARRAY(struct ada_text_module) modules;
-	ADA_ARRAY(struct ada_text_slot) slots; /* that lead to trampolines, by function */
-	ADA_ARRAY(uint64_t) mutexes;	       /* functions that may have a filter */
-};
-
-/* 0 or -errno; -EAGAIN: the process isn't this image yet, or not any more. Needs the segment mapped. */
-int ada_text_open(struct ada_text *text, const struct ada_provider *provider);
-void ada_text_close(struct ada_text *text);
-/* From now on a block is read once, when it is first asked for, until ada_text_forget: while words are looked for. */
-void ada_text_remember(struct ada_text *text);
-void ada_text_forget(struct ada_text *text);
-/* Looks at the modules and their slots anew. Needs the segment mapped. */
-void ada_text_look(struct ada_text *text, struct ada_provider *provider);
-int ada_text_copy(struct ada_text *text, const struct ada_text *from); /* what a look at a fork's parent has found. 0 or -ENOMEM */
-/* Whether the function's hook is one that can let calls pass, whatever its words are. */
-bool ada_text_may_pass(const struct ada_text *text, uint64_t function_id);
 /* Finds the function's words, with its hook in. Only what is surely the agent's counts: a patch, distance or slot must lead to a
  * trampoline or stub that says that it is this function's. Else why the hook stays. Calls that were never made are left out: most
  * never will be, and each lies in a page of its own. */
