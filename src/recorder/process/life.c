@@ -28,12 +28,13 @@
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"
 
-#define BEGINNING_BYTES (8ull << 20)  /* what a segment begins with, where there is plenty: huge pages */
-#define LEAST_LEFT_BYTES (8ull << 20) /* of a control group: below, the rest is the programs'; and as much of it for each of them: */
-#define UNFOLDS_BYTES                                                                                                                      \
-	(5ull << 18)	     /* what a process that has just begun still touches: 0.9 MiB, and what those touch that are turned away */
-#define YOUNG_NS 20000000ull /* most children are gone by then, and those of forks execute something */
-#define SLICE 64	     /* chunks that are drained before the windows are looked at again */
+#define BEGINNING_BYTES (8ull << 20) /* what a segment begins with, where there is plenty: huge pages */
+/* Of a control group: below, the rest is the programs'; and for each of them, what one that has just begun still touches, some 0.9 MiB, and
+ * what those touch that are turned away. */
+#define LEAST_LEFT_BYTES (8ull << 20)
+#define UNFOLDS_BYTES (5ull << 18)
+#define YOUNG_NS 20000000ull	      /* most children are gone by then, and those of forks execute something */
+#define SLICE 64		      /* chunks that are drained before the windows are looked at again */
 #define EVENTS_LINGER_NS 500000000ull /* for pre-rolls in events: nobody knows how long those take */
 
 static void read_identity(struct ada_provider *provider)
