@@ -114,36 +114,6 @@ static void small_functions_show_what_calls_take_here(void **state)
 	ada_ledger_free(&ledger);
 }
 
-/* Once what comes often is let go of, calls take longer than they did: also longer than a call of a loop ever takes. */
-static void what_calls_take_lately_counts(void **state)
-{
-	struct ada_event events[2 * PAIRS];
-	struct ada_ledger ledger = { 0 };
-
-	for (unsigned i = 0; i < 100; i++) {
-		pairs(events, 1, 40);
-		ada_ledger_take(&ledger, events, 2 * PAIRS);
-	}
-	ada_ledger_size_up(&ledger, is_odd, NULL);
-	assert_true(is_near(ada_ledger_small_ns(&ledger), 40));
-	for (unsigned i = 0; i < 6; i++) { /* looks, of 1,024 calls each */
-		pairs(events, 3, 300);
-		ada_ledger_take(&ledger, events, 2 * PAIRS);
-		ada_ledger_take(&ledger, events, 2 * PAIRS);
-		ada_ledger_size_up(&ledger, is_odd, NULL);
-		ada_ledger_small_ns(&ledger);
-	}
-	assert_true(is_near(ada_ledger_small_ns(&ledger), 300));
-	pairs(events, 5, ADA_LEDGER_COLD_NS); /* interrupted */
-	for (unsigned i = 0; i < 100; i++)
-		ada_ledger_take(&ledger, events, 2 * PAIRS);
-	ada_ledger_size_up(&ledger, is_odd, NULL);
-	assert_true(is_near(ada_ledger_small_ns(&ledger), 300));
-	for (unsigned i = 0; i < 10; i++) /* nothing new */
-		assert_true(is_near(ada_ledger_small_ns(&ledger), 300));
-	ada_ledger_free(&ledger);
-}
-
 static void a_price_is_no_less_than_was_measured(void **state)
 {
 	const struct ada_price none = { 0 }, measured = { .event_ns = 10, .object_ns = 50 };
@@ -247,7 +217,6 @@ int main(void)
 		cmocka_unit_test(counts_what_it_is_shown),
 		cmocka_unit_test(price_is_that_of_the_shortest_function),
 		cmocka_unit_test(small_functions_show_what_calls_take_here),
-		cmocka_unit_test(what_calls_take_lately_counts),
 		cmocka_unit_test(a_price_is_no_less_than_was_measured),
 		cmocka_unit_test(objects_are_counted_beside_the_calls_that_have_them),
 		cmocka_unit_test(behind_the_first_millions_it_counts_one_batch_for_many),

@@ -6,7 +6,6 @@
 #define MODULES_MAX 65536u /* an agent's word: what lies beyond isn't counted */
 #define FUNCTIONS_MAX (1u << 22)
 #define SHORTS_LEAST 1000u
-#define LATELY_MOST 8000u /* calls of small functions: where there are more, half of each function's are forgotten */
 #define ROWS_LOOKED_AT 1000u
 #define LEAVES_PART 64u	  /* one call in so many may have called something all the same */
 #define EVENT_FACTOR 1.15 /* what an event takes beside what its call's duration shows: found as 1.08 to 1.26 (docs/inside/budget.md) */
@@ -72,10 +71,6 @@ static void count_batch(struct ada_ledger *ledger, const struct ada_event *event
 				function->shorts += weight;
 				function->short_ns += weight * ns;
 			}
-			if (ns < ADA_LEDGER_COLD_NS) {
-				function->lately += weight;
-				function->lately_ns += weight * ns;
-			}
 		}
 	}
 }
@@ -134,16 +129,8 @@ static bool calls_nothing(const struct ada_ledger_function *function)
 	return function->leaves * 2 >= function->events - function->events / LEAVES_PART;
 }
 
-static void forget_half(struct ada_ledger *ledger)
-{
-	for (size_t i = 0; i < ledger->functions.count; i++) {
-		ledger->functions.items[i].lately /= 2;
-		ledger->functions.items[i].lately_ns /= 2;
-	}
-}
-
 /* A mean of all would be misled by a function whose callee is muted. */
-double ada_ledger_small_ns(struct ada_ledger *ledger)
+double ada_ledger_small_ns(const struct ada_ledger *ledger)
 {
 	struct mean *means = ledger->functions.count ? malloc(ledger->functions.count * sizeof *means) : NULL;
 	uint64_t calls = 0, below = 0;
@@ -153,10 +140,10 @@ double ada_ledger_small_ns(struct ada_ledger *ledger)
 	for (size_t i = 0; means && i < ledger->functions.count; i++) {
 		const struct ada_ledger_function *function = &ledger->functions.items[i];
 
-		if (!function->small || !function->lately || !calls_nothing(function))
+		if (!function->small || !function->shorts || !calls_nothing(function))
 			continue;
-		means[count++] = (struct mean){ (double)function->lately_ns / (double)function->lately, function->lately };
-		calls += function->lately;
+		means[count++] = (struct mean){ (double)function->short_ns / (double)function->shorts, function->shorts };
+		calls += function->shorts;
 	}
 	if (calls >= SHORTS_LEAST) {
 		qsort(means, count, sizeof *means, compare_means);
@@ -164,8 +151,6 @@ double ada_ledger_small_ns(struct ada_ledger *ledger)
 			middle++;
 		ns = means[middle].ns;
 	}
-	if (calls > LATELY_MOST)
-		forget_half(ledger);
 	free(means);
 	return ns;
 }

@@ -14,7 +14,6 @@
 #define ADA_LEDGER_STEP 8u
 #define ADA_LEDGER_MOST 95u
 #define ADA_LEDGER_SHORT_NS 256u /* what takes longer was interrupted, or is worth its price */
-#define ADA_LEDGER_COLD_NS 1024u /* what takes longer was interrupted, also where its lines are in no cache */
 
 /* What events take, in ns. */
 struct ada_price {
@@ -23,12 +22,11 @@ struct ada_price {
 };
 struct ada_ledger_function {
 	uint64_t function_id;
-	uint64_t events;	    /* calls and their ends */
-	uint64_t leaves;	    /* of the calls: those that called nothing which is recorded */
-	uint64_t shorts, short_ns;  /* of these: those shorter than ADA_LEDGER_SHORT_NS, and how long they took */
-	uint64_t lately, lately_ns; /* likewise ADA_LEDGER_COLD_NS; what is older weighs less (ada_ledger_small_ns) */
-	uint64_t objects;	    /* OBJECT events of its calls, which are no events above */
-	bool small;		    /* of a few instructions (ada_ledger_size_up) */
+	uint64_t events;	   /* calls and their ends */
+	uint64_t leaves;	   /* of the calls: those that called nothing which is recorded */
+	uint64_t shorts, short_ns; /* of these: those shorter than ADA_LEDGER_SHORT_NS, and how long they took */
+	uint64_t objects;	   /* OBJECT events of its calls, which are no events above */
+	bool small;		   /* of a few instructions (ada_ledger_size_up) */
 	struct ada_ledger_seen {
 		uint64_t events, leaves, objects;
 	} seen; /* when ada_ledger_news last told of them */
@@ -52,10 +50,9 @@ void ada_ledger_take(struct ada_ledger *ledger, const struct ada_event *events, 
 /* Asks of each function that is new since the last time whether it has so few instructions that its calls take next to no time of their own. */
 void ada_ledger_size_up(struct ada_ledger *ledger, bool (*is_small)(const void *context, uint64_t function_id), const void *context);
 /* What half of the calls of small functions that call nothing don't exceed, by the means of these functions. In code that goes from function to
- * function, as a server's, hooks find their lines in no cache: there that is three times what the shortest function's calls in a loop show, and
- * more once most of what comes often is let go of: so of what it was asked of before half counts at most. Elsewhere it may be too much by as
- * much as small functions do themselves. 0: there are too few. */
-double ada_ledger_small_ns(struct ada_ledger *ledger);
+ * function, as a server's, hooks find their lines in no cache: there that is three times what the shortest function's calls in a loop show.
+ * Elsewhere it may be too much by as much as small functions do themselves. 0: there are too few. */
+double ada_ledger_small_ns(const struct ada_ledger *ledger);
 /* The price that counts, where the agent has measured `measured` on a function of its own (agent/life/price.c; zeros: it has not): what the
  * program's shortest calls show and, since the hooks' own ends don't show in these, a little more; but no less than was measured. An OBJECT
  * event is dearer here by as much as others are. */
