@@ -58,10 +58,11 @@ static bool hush(struct ada_budget *budget, size_t position, double calls_per_ev
  * hushed. A stop looks for those that are missing; where none is near, nobody needs them. */
 static void find_words(struct ada_budget *budget)
 {
-	uint64_t end_ns = ada_clock_thread_ns() + WORDS_NS;
+	uint64_t end_ns;
 
 	if (ada_budget_hushed_excess(budget, STOP_NEARS) <= 0)
 		return;
+	end_ns = ada_clock_thread_ns() + WORDS_NS;
 	ada_text_remember(&budget->text);
 	for (size_t i = 0; i < budget->functions.count; i++) {
 		if (!ada_budget_lacks_words(budget, i))

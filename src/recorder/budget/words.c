@@ -225,13 +225,13 @@ static void add_slots(struct ada_words *words, const struct ada_text *text, uint
 
 void ada_words_add(struct ada_words *words, const struct ada_text *text, uint64_t function_id)
 {
-	uint32_t id = ADA_FUNCTION_MODULE(function_id), symbol = ADA_FUNCTION_SYMBOL(function_id);
-	const struct ada_text_module *module = id < text->modules.count ? &text->modules.items[id] : NULL;
+	const struct ada_plan_function *function;
+	const struct ada_text_module *module = ada_text_module_of(text, function_id, &function);
 	size_t count = words->items.count;
 
 	if (!words->patch)
 		add_slots(words, text, function_id);
-	else if (module && module->traced && find_calls(words, text, module, ada_plan_functions(module->plan)[symbol].hook, function_id))
+	else if (module && module->traced && find_calls(words, text, module, function->hook, function_id))
 		words->items.count = count;
 }
 
