@@ -38,7 +38,7 @@
 #include "abi/wire.h"
 
 #define ADA_ARENA_MAGIC "ADAARENA"
-#define ADA_ARENA_VERSION 3u
+#define ADA_ARENA_VERSION 4u
 #define ADA_ARENA_HEADER_BYTES 4096u
 /* Of the tables, where addresses aren't limited: the header says how many there are */
 #define ADA_ARENA_PROVIDERS_MAX 65536u /* providers with a higher number have no note: recovery has only what is on the disk */
@@ -62,6 +62,7 @@ struct ada_arena_clock {
 	uint64_t anchors;      /* that hold; no more are added once the table is full: the last line goes on */
 	uint64_t fell, before; /* numbers of anchors behind a fall of the counter; 0: none */
 	uint64_t young_until;
+	uint64_t resolution_ns;
 };
 
 enum ada_arena_provider_state {

@@ -45,6 +45,7 @@ struct ada_clock {
 	uint64_t calibrated_ns;
 	uint64_t newest;	     /* highest counter converted */
 	struct ada_clock_state past; /* falls of the counter */
+	uint64_t kept;		     /* as a line's */
 };
 
 uint64_t ada_clock_counter(void)
@@ -113,12 +114,12 @@ static uint64_t clock_multiplier(double slope)
 	return (uint64_t)(slope * (double)((uint64_t)1 << ADA_CLOCK_SHIFT));
 }
 
-/* What lies before the first anchor is on its line too, drawn backwards. */
+/* To the nanosecond. What lies before the first anchor is on its line too, drawn backwards. */
 static uint64_t clock_line_ns(const struct ada_clock_line *line, uint64_t counter)
 {
 	if (counter < line->counter)
 		return line->ns - clock_scale(line->counter - counter, line->multiplier);
-	return ada_clock_line_ns(line, counter);
+	return line->ns + clock_scale(counter - line->counter, line->multiplier);
 }
 
 static struct ada_clock_line clock_line_at(const struct ada_clock *clock, uint64_t counter)
@@ -139,6 +140,7 @@ static struct ada_clock_line clock_line_at(const struct ada_clock *clock, uint64
 			 young	    ? clock->past.young_until :
 				      UINT64_MAX) -
 			anchors[low].counter,
+		.kept = clock->kept,
 	};
 }
 
@@ -148,7 +150,21 @@ uint64_t ada_clock_ns(struct ada_clock *clock, uint64_t counter)
 		clock->newest = counter;
 	if (!ada_clock_line_holds(&clock->line, counter))
 		clock->line = clock_line_at(clock, counter);
-	return clock_line_ns(&clock->line, counter);
+	return clock_line_ns(&clock->line, counter) & clock->kept;
+}
+
+void ada_clock_round(struct ada_clock *clock, uint64_t resolution_ns)
+{
+	bool possible = resolution_ns && resolution_ns <= ADA_CLOCK_COARSEST && !(resolution_ns & (resolution_ns - 1));
+
+	clock->past.resolution_ns = possible ? resolution_ns : 1;
+	clock->kept = ~(clock->past.resolution_ns - 1);
+	clock->line.kept = clock->kept;
+}
+
+uint64_t ada_clock_resolution(const struct ada_clock *clock)
+{
+	return clock->past.resolution_ns;
 }
 
 struct ada_clock_line ada_clock_line(const struct ada_clock *clock)
@@ -264,6 +280,7 @@ int ada_clock_open_source(struct ada_clock **clock, const struct ada_clock_sourc
 	if (!new)
 		return -ENOMEM;
 	new->source = *source;
+	ada_clock_round(new, 1);
 	new->baseline = source->read(source->context);
 	do {
 		source->pause(source->context);
@@ -319,6 +336,7 @@ int ada_clock_rebuild(struct ada_clock **clock, const struct ada_clock_anchor *a
 		return -ENOMEM;
 	new->source = (struct ada_clock_source){ .read = clock_read, .pause = clock_pause };
 	new->past = *state;
+	ada_clock_round(new, state->resolution_ns);
 	if (ada_array_reserve(&new->anchors, count)) {
 		free(new);
 		return -ENOMEM;

@@ -22,6 +22,11 @@ uint64_t ada_clock_boottime_ns(void);
 uint64_t ada_clock_thread_ns(void);		   /* CPU time of the calling thread */
 int ada_clock_open(struct ada_clock **clock);	   /* takes its first calibration: a few ms */
 void ada_clock_calibrate(struct ada_clock *clock); /* call it about every 100 ms while recording */
+/* From here on times are rounded down to multiples of so many ns, a power of two of at most ADA_CLOCK_COARSEST (else they stay exact, as a clock
+ * begins). What they are rounded from goes on as before. */
+#define ADA_CLOCK_COARSEST 1024u
+void ada_clock_round(struct ada_clock *clock, uint64_t resolution_ns);
+uint64_t ada_clock_resolution(const struct ada_clock *clock);
 uint64_t ada_clock_ns(struct ada_clock *clock, uint64_t counter);
 
 /* A piece of the conversion, for a loop that has no time for a call each: as long as the line holds for a counter, ada_clock_line_ns is what
@@ -29,6 +34,7 @@ uint64_t ada_clock_ns(struct ada_clock *clock, uint64_t counter);
 struct ada_clock_line {
 	uint64_t counter, ns, multiplier;
 	uint64_t span; /* ticks that it holds for */
+	uint64_t kept; /* bits of a time; the others are less than the clock's resolution */
 };
 #define ADA_CLOCK_SHIFT 56
 static inline bool ada_clock_line_holds(const struct ada_clock_line *line, uint64_t counter)
@@ -37,7 +43,7 @@ static inline bool ada_clock_line_holds(const struct ada_clock_line *line, uint6
 }
 static inline uint64_t ada_clock_line_ns(const struct ada_clock_line *line, uint64_t counter)
 {
-	return line->ns + (uint64_t)((unsigned __int128)(counter - line->counter) * line->multiplier >> ADA_CLOCK_SHIFT);
+	return (line->ns + (uint64_t)((unsigned __int128)(counter - line->counter) * line->multiplier >> ADA_CLOCK_SHIFT)) & line->kept;
 }
 struct ada_clock_line ada_clock_line(const struct ada_clock *clock); /* the one used last */
 void ada_clock_converted(struct ada_clock *clock, uint64_t newest);
@@ -47,6 +53,7 @@ size_t ada_clock_anchors(const struct ada_clock *clock, const struct ada_clock_a
 struct ada_clock_state {
 	size_t fell, before;  /* the first anchor behind the counter's last fall, and behind the one before; 0: it never fell */
 	uint64_t young_until; /* then: what is below was read behind that fall */
+	uint64_t resolution_ns;
 };
 void ada_clock_state(const struct ada_clock *clock, struct ada_clock_state *state);
 /* Also takes anchors that someone else wrote: wrong ones make wrong times, no more. -EINVAL: no clock can have been so. */

@@ -84,6 +84,7 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 								      ada_packers_open(&recorder->packers, ada_packed_lane_work, 0);
 	if (status)
 		return ada_error_system(error, -status, "ada can't start");
+	ada_clock_round(recorder->clock, options->resolution_ns);
 	anchor_count = ada_clock_anchors(recorder->clock, &anchors);
 	recorder->ticks_a_wait = (uint32_t)(ADA_WAIT_NS / anchors[anchor_count - 1].ns_per_tick);
 	status = ada_policy_open(&recorder->policy, options, 1 / anchors[anchor_count - 1].ns_per_tick, error);

@@ -158,6 +158,24 @@ def test_recorded_packed(ada, build_dir, tmp_path):
     assert [question for question in plain if packed[question] != plain[question]] == []
 
 
+@pytest.mark.traces
+@pytest.mark.parametrize("options, resolution", [([], 4), (["--clock-resolution=1"], 1), (["--clock-resolution=256"], 256)])
+def test_times_have_the_resolution_asked_for(options, resolution, ada, build_dir, tmp_path):
+    """Of events and of what was captured of them, which says the same; in the manifest it is said."""
+    result = ada.trace(tmp_path / "out", [build_dir / "tests" / "books" / "books_program", tmp_path / "book", 2, 4000, 1],
+                       "--functions=counted_*", "--trigger=symbol=counted_*@every=1000,pre=20ev,post=20ev", *options)
+    assert result.status == 0, result.stderr.decode()
+    session = Session(tmp_path / "out")
+    assert {one["clock"]["resolutionNs"] for one in session.manifests().values()} == {resolution}
+    rest = f"SUM((timestamp_ns & {resolution - 1}) != 0) AS finer, SUM((timestamp_ns & {2 * resolution - 1}) != 0) AS steps, COUNT(*) AS all_"
+    for table in ("events", "detail"):
+        row, = json.loads(ada("query", "--format=json", session.path, f"SELECT {rest} FROM {table}").stdout)["rows"]
+        assert row["finer"] == 0 and 0 < row["steps"] < row["all_"] and row["all_"] > 100, (table, row)
+    both = "SELECT COUNT(*) AS n FROM detail d JOIN events e USING (thread, index_seq) WHERE d.timestamp_ns != e.timestamp_ns"
+    assert json.loads(ada("query", "--format=json", session.path, both).stdout)["rows"] == [{"n": 0}], both
+    assert ada("verify", session.path).status == 0
+
+
 def raw_blocks(path):
     """Of a finished packed file, by its directory: blocks of which no column is compressed."""
     data = path.read_bytes()

@@ -303,6 +303,47 @@ static void check_rebuilt(struct ada_clock *clock, uint64_t newest)
 	ada_clock_close(again);
 }
 
+/* Of two clocks that see the same world one rounds: what it says is what the other says, rounded down, by calls and by lines, so that rounding
+ * moves no line. */
+static void test_times_are_rounded_down(void **state)
+{
+	struct world worlds[] = { typical, typical };
+	struct ada_clock *exact = world_clock(&worlds[0]), *rounded = world_clock(&worlds[1]);
+	uint64_t odd = 0;
+
+	assert_int_equal(ada_clock_resolution(exact), 1);
+	ada_clock_round(rounded, 16);
+	assert_int_equal(ada_clock_resolution(rounded), 16);
+	for (int i = 0; i < 2000; i++) {
+		struct ada_clock_line line;
+		uint64_t ns;
+
+		for (int j = 0; j < 2; j++)
+			world_pass(&worlds[j], SECOND / 77);
+		ns = ada_clock_ns(exact, (uint64_t)worlds[0].counter);
+		odd += ns & 1;
+		assert_int_equal(ada_clock_ns(rounded, (uint64_t)worlds[1].counter), ns & ~15ull);
+		line = ada_clock_line(rounded);
+		assert_true(ada_clock_line_holds(&line, (uint64_t)worlds[1].counter));
+		assert_int_equal(ada_clock_line_ns(&line, (uint64_t)worlds[1].counter), ns & ~15ull);
+		if (i % 8)
+			continue;
+		ada_clock_calibrate(exact);
+		ada_clock_calibrate(rounded);
+	}
+	assert_true(odd > 500);
+	check_rebuilt(rounded, (uint64_t)worlds[1].counter);
+	for (uint64_t wrong = 0; wrong <= 2 * ADA_CLOCK_COARSEST; wrong = wrong ? 2 * wrong + 1 : 3) {
+		ada_clock_round(rounded, wrong);
+		assert_int_equal(ada_clock_resolution(rounded), 1);
+	}
+	ada_clock_round(rounded, 2 * ADA_CLOCK_COARSEST);
+	assert_int_equal(ada_clock_resolution(rounded), 1);
+	assert_int_equal(ada_clock_ns(rounded, (uint64_t)worlds[1].counter), ada_clock_ns(exact, (uint64_t)worlds[0].counter));
+	ada_clock_close(exact);
+	ada_clock_close(rounded);
+}
+
 static void test_what_is_no_clock_is_not_rebuilt(void **state)
 {
 	static const double wrong[] = { 0, -1, 1e9, NAN, INFINITY };
@@ -366,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_a_sleep_with_the_counter_stopped_steps_forward),
 		cmocka_unit_test(test_the_real_clock_agrees_with_the_kernel),
 		cmocka_unit_test(test_a_counter_that_falls),
+		cmocka_unit_test(test_times_are_rounded_down),
 		cmocka_unit_test(test_what_is_no_clock_is_not_rebuilt),
 	};
 

@@ -15,6 +15,10 @@ TRACE = {
     "--on-full=maybe": "on-full",
     "--segment-size=1": "segment-size",
     "--segment-size=many": "segment-size",
+    "--clock-resolution=0": "clock-resolution",
+    "--clock-resolution=3": "clock-resolution",
+    "--clock-resolution=2048": "clock-resolution",
+    "--clock-resolution=fine": "clock-resolution",
     "--functions=re:(": "functions",
 }
 COMMANDS = ["trace", "status", "mark", "stop", "trigger", "functions", "info", "dump", "report", "verify"]

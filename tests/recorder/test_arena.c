@@ -305,6 +305,7 @@ static void providers_and_clock(void **state)
 
 	assert_int_equal(ada_clock_open(&clock), 0);
 	for (int i = 0; i < 5; i++) {
+		ada_clock_round(clock, 1u << i);
 		ada_arena_note_clock(arena, clock);
 		assert_int_equal(ada_arena_clock(&map, &again), 0);
 		counter = ada_clock_counter();

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "base/units.h"
 #include "cli/ground/options.h"
 #include "recorder/index/lane.h"
@@ -31,6 +32,7 @@ enum key {
 	KEY_ON_FULL,
 	KEY_SEGMENT_SIZE,
 	KEY_PACK,
+	KEY_RESOLUTION,
 	KEY_DETAIL,
 	KEY_STACK_BYTES,
 	KEY_STACK_AT,
@@ -110,6 +112,7 @@ static const struct argp_option options_table[] = {
 	{ "detail-limit", KEY_DETAIL_LIMIT, "SIZE", 0, "Of the oldest windows detail goes (1M to 1P)", 0 },
 	{ "max-age", KEY_MAX_AGE, "DURATION", 0, "The same by time (30s, 2h)", 0 },
 	{ "pack", KEY_PACK, "auto|always|never", 0, "Packed files (auto: where one isn't enough)", 0 },
+	{ "clock-resolution", KEY_RESOLUTION, "NS", 0, "Steps of times: 1, 2, 4 (default) ... 1024", 0 },
 	{ 0 },
 };
 
@@ -188,6 +191,14 @@ static int take_events(const char *option, const char *text, uint64_t *events, u
 	if (!status && !*events && !*ns)
 		*ns = 1;
 	return status;
+}
+
+static int take_resolution(const char *text, uint64_t *ns, struct ada_error *error)
+{
+	if (ada_parse_count(text, 1, ADA_CLOCK_COARSEST, ns, NULL) || *ns & (*ns - 1))
+		return ada_error_set(error, EINVAL, "--clock-resolution=%s: must be ns, a power of two from 1 to %u", text,
+				     ADA_CLOCK_COARSEST);
+	return 0;
 }
 
 /* Takes only signals that programs leave to their users; the others mean something to ada or to the terminal. */
@@ -376,6 +387,7 @@ static int take_buffered(int key, char *argument, struct ada_trace_words *words)
 		options->detail_mode = (enum ada_detail_mode)choice;
 		return status;
 	case KEY_PACK: return choose("pack", argument, packs, &options->pack, error);
+	case KEY_RESOLUTION: return take_resolution(argument, &options->resolution_ns, error);
 	case KEY_DISK_LIMIT:
 		return size_between("disk-limit", argument, ADA_DISK_LIMIT_MIN, ADA_DISK_LIMIT_MAX, &options->disk_limit, error);
 	case KEY_DETAIL_LIMIT:
@@ -414,6 +426,7 @@ void ada_trace_words_open(struct ada_trace_words *words, struct ada_trace_option
 					       .detail = true,
 					       .index_buffer_bytes = ADA_INDEX_BUFFER_DEFAULT,
 					       .segment_bytes = ADA_SEGMENT_DEFAULT,
+					       .resolution_ns = ADA_RESOLUTION_DEFAULT,
 					       .detail_stack_bytes = ADA_STACK_BYTES_DEFAULT,
 					       .detail_buffer_bytes = ADA_DETAIL_BUFFER_DEFAULT };
 	*words = (struct ada_trace_words){ .options = options };

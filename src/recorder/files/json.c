@@ -86,6 +86,7 @@ json_object *ada_json_clock_of(struct ada_clock *clock)
 	}
 	json_object_object_add(object, "name", json_object_new_string("CLOCK_BOOTTIME"));
 	ada_json_count(object, "type", ATF_CLOCK_BOOTTIME);
+	ada_json_count(object, "resolutionNs", ada_clock_resolution(clock));
 	json_object_object_add(object, "anchors", list);
 	return object;
 }

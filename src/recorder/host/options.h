@@ -41,6 +41,7 @@ struct ada_trace_options {
 	uint64_t index_buffer_bytes;
 	uint64_t segment_bytes; /* 0: as large as a file can be */
 	int pack;		/* enum ada_pack */
+	uint64_t resolution_ns; /* of times (base/clock.h) */
 	uint64_t disk_limit;	/* bytes that the session may have; 0: any */
 	uint64_t detail_limit;	/* bytes that detail files may have; 0: any */
 	uint64_t max_age_ns;	/* 0: any */
@@ -73,6 +74,7 @@ static inline bool ada_options_flip(const struct ada_trace_options *options)
 #define ADA_ROLL_EVENTS_DEFAULT 1000
 #define ADA_INDEX_BUFFER_DEFAULT (64ull << 20)
 #define ADA_SEGMENT_DEFAULT (1ull << 30)
+#define ADA_RESOLUTION_DEFAULT 4 /* ns: what lies below is the noise of reading the counter, a quarter of a packed recording */
 #define ADA_SEGMENT_MIN (64ull << 10)
 #define ADA_SEGMENT_MAX (1ull << 40)
 #define ADA_DISK_LIMIT_MIN (1ull << 20)

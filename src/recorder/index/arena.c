@@ -188,9 +188,11 @@ void ada_arena_note_clock(struct ada_arena_writer *arena, const struct ada_clock
 		return; /* what was noted goes on */
 	if (count > noted)
 		memcpy(arena->map.anchors + noted, anchors + noted, (count - noted) * sizeof *anchors);
-	header->clocks[!header->clock_current] = (struct ada_arena_clock){
-		.anchors = count, .fell = state.fell, .before = state.before, .young_until = state.young_until
-	};
+	header->clocks[!header->clock_current] = (struct ada_arena_clock){ .anchors = count,
+									   .fell = state.fell,
+									   .before = state.before,
+									   .young_until = state.young_until,
+									   .resolution_ns = state.resolution_ns };
 	__atomic_store_n(&header->clock_current, !header->clock_current, __ATOMIC_RELEASE);
 }
 

@@ -93,7 +93,10 @@ int ada_arena_clock(const struct ada_arena_map *map, struct ada_clock **clock)
 			      offsetof(struct ada_clock_anchor, ns_per_tick) == offsetof(struct ada_arena_anchor, ns_per_tick),
 		      "same fields");
 	const struct ada_arena_clock *note = &map->header->clocks[__atomic_load_n(&map->header->clock_current, __ATOMIC_ACQUIRE) & 1];
-	struct ada_clock_state state = { .fell = note->fell, .before = note->before, .young_until = note->young_until };
+	struct ada_clock_state state = {
+		.fell = note->fell, .before = note->before, .young_until = note->young_until, .resolution_ns = note->resolution_ns
+	};
+
 	*clock = NULL;
 	if (note->anchors > map->header->anchors)
 		return -EINVAL;
