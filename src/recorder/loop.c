@@ -272,7 +272,9 @@ static bool drain_all(struct ada_loop *loop)
 
 	if (start_ns - loop->drained_ns < DRAIN_NS)
 		return false;
-	look(loop, 0);
+	if (!loop->looked)
+		look(loop, 0);
+	loop->looked = false;
 	do {
 		most = 0;
 		for (size_t i = 0; i < loop->live.count; i++) {
@@ -359,6 +361,21 @@ static bool has_settled(const struct ada_provider *provider)
 	return __atomic_load_n(&provider->settled, __ATOMIC_ACQUIRE);
 }
 
+/* First of all: what a drain takes is no sign any more. */
+static void rouse_grower(const struct ada_loop *loop, uint64_t now)
+{
+	struct ada_recorder *recorder = loop->recorder;
+	bool stirs;
+
+	if (!ada_grower_naps(recorder, now))
+		return;
+	stirs = ada_provider_at(recorder, __atomic_load_n(&recorder->pool_seen, __ATOMIC_RELAXED));
+	for (size_t i = 0; i < loop->live.count && !stirs; i++)
+		stirs = !loop->live.items[i]->ended && ready(loop->live.items[i]) && ada_segment_stirs(&loop->live.items[i]->segment);
+	if (stirs)
+		ada_grower_rouse(recorder);
+}
+
 /* Those that have come. */
 static void take_in(struct ada_loop *loop)
 {
@@ -390,6 +407,7 @@ static bool pass(struct ada_loop *loop)
 	bool quiet = now - loop->quiet_ns > QUIET_NS, busy;
 	uint64_t pause;
 
+	rouse_grower(loop, now);
 	if (now - loop->calibrate_ns > CALIBRATE_NS) {
 		ada_clock_calibrate(recorder->clock);
 		ada_arena_note_clock(recorder->arena, recorder->clock);
@@ -502,6 +520,7 @@ void ada_loop_run(struct ada_loop *loop)
 		bool busy;
 
 		look(loop, loop->timeout_ms);
+		loop->looked = true;
 		take_signals(loop);
 		reap_main(loop);
 		busy = pass(loop) || is_ending(loop);

@@ -113,6 +113,25 @@ def test_how_much_lay_in_huge_pages_is_told(live, ada):
                                      for line in ada("info", recording.path).stdout.decode().splitlines())
 
 
+def woken(program):
+    """How often threads of the recorder have gone to sleep so far."""
+    status = [path.read_text() for path in pathlib.Path(f"/proc/{program.process.pid}/task").glob("*/status")]
+    return sum(int(line.split()[1]) for text in status for line in text.splitlines() if line.startswith("voluntary_ctxt_switches"))
+
+
+def test_a_recorder_of_an_idle_program_sleeps(live):
+    """The main thread wakes 200 times a second at most, lane and samples 20 times each, and nobody else often: it may run for days."""
+    program = live(1, 1000)
+    time.sleep(1)           # nothing has grown for a while
+    begun, before = time.monotonic(), woken(program)
+    time.sleep(2)
+    rate = (woken(program) - before) / (time.monotonic() - begun)
+    assert 20 < rate < 320, rate
+    run_alone(program)      # and is there at once when it is needed
+    program.end()
+    assert Session(program.output).lost() == 0
+
+
 def test_oneshot_ends_when_the_buffer_is_full(live, ada):
     program = live(1, 1200000, *OPTIONS, "--index-mode=oneshot")
     run_alone(program)

@@ -190,6 +190,34 @@ static void small_chunks_bring_no_growth(void **state)
 	ada_segment_destroy(&segment);
 }
 
+/* A few chunks, threads and modules are what lies ready for them anyway; more of any is worth a look, which makes it known. */
+static void stirs_once_it_fills_chunks(void **state)
+{
+	struct ada_segment segment = create(64 << 20);
+	uint32_t *const counts[] = { &segment.shm->thread_count, &segment.shm->module_count };
+
+	ada_segment_grow(&segment);
+	assert_false(ada_segment_stirs(&segment));
+	for (uint32_t i = 0; i < 8; i++) {
+		ada_ring_put(&segment.ring, i);
+		assert_false(ada_segment_stirs(&segment));
+	}
+	ada_ring_put(&segment.ring, 8);
+	assert_true(ada_segment_stirs(&segment));
+	ada_segment_grow(&segment);
+	assert_false(ada_segment_stirs(&segment));
+	for (size_t i = 0; i < 2; i++) {
+		*counts[i] += 16;
+		assert_false(ada_segment_stirs(&segment));
+		*counts[i] += 49;
+		assert_true(ada_segment_stirs(&segment));
+		ada_segment_grow(&segment);
+		assert_false(ada_segment_stirs(&segment));
+	}
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
 /* It has another name before it has a process, and what that one records is found by the process's. */
 static void is_made_before_its_process_is_known(void **state)
 {
@@ -549,6 +577,7 @@ int main(void)
 					    IN_BOTH(has_room_for_a_policy_ahead),
 					    IN_BOTH(grows_ahead_of_use),
 					    IN_BOTH(small_chunks_bring_no_growth),
+					    IN_BOTH(stirs_once_it_fills_chunks),
 					    IN_BOTH(agent_outruns_growth),
 					    IN_BOTH(agent_makes_chunks),
 					    IN_BOTH(grows_as_far_as_it_is_allowed),

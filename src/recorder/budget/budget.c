@@ -231,26 +231,32 @@ static uint64_t until_next(struct ada_budget *budget, uint64_t now_ns)
 	return any || now_ns < budget->start_ns + YOUNG_NS || ada_budget_hushed_excess(budget, 1) > 0 ? SOON_NS : LOOK_NS;
 }
 
-static void look(struct ada_budget *budget, uint64_t now_ns)
+/* Where there is news of it: to follow a child takes longer than most looks. */
+static void tell_parent(struct ada_budget *budget)
+{
+	uint64_t news = budget->provider->stops.left + budget->provider->stops.returned + budget->windows_ns;
+
+	if (news == budget->told)
+		return;
+	budget->told = news;
+	ada_learned_tell_parent(budget);
+}
+
+static void look(struct ada_budget *budget, uint64_t now_ns, uint64_t cpu_ns)
 {
 	struct ada_provider *provider = budget->provider;
+	uint64_t events = ada_provider_events(provider), lost = ada_provider_lost(provider);
 	const struct ada_price price = ada_provider_price_at_most(provider);
-	struct ada_budget_look look = { .now_ns = now_ns, .event_ns = price.event_ns, .object_ns = price.object_ns };
-	uint64_t cpu_ns, events = ada_provider_events(provider), lost = ada_provider_lost(provider);
+	struct ada_budget_look look = {
+		.now_ns = now_ns, .cpu_ns = cpu_ns - budget->base_cpu_ns, .event_ns = price.event_ns, .object_ns = price.object_ns
+	};
 
-	budget->next_ns = now_ns + FIRST_NS;
-	if (!ada_usage_cpu_ns(provider->pid, &cpu_ns) || cpu_ns < budget->base_cpu_ns + CPU_LEAST_NS) {
-		if (budget->heirs_changed)
-			follow_children(budget, now_ns);
-		return;
-	}
 	/* What the scheduling lane takes isn't there for hooks. */
 	budget->decider.budget = provider->recorder->options->budget - ada_sched_share(provider->recorder->sched);
 	for (size_t i = 0; i < budget->functions.count; i++)
 		budget->functions.items[i].events = budget->functions.items[i].objects = 0;
 	ada_ledger_news(&provider->ledger, take_news, budget);
 	ada_budget_follow_modules(budget);
-	look.cpu_ns = cpu_ns - budget->base_cpu_ns;
 	look.event_ns = look.event_ns > 0 ? look.event_ns : EVENT_NS;
 	look.object_ns = look.object_ns > 0 ? look.object_ns : look.event_ns;
 	look.unseen = events > budget->base_events ? (double)(lost - budget->base_lost) / (double)(events - budget->base_events) : 0;
@@ -269,7 +275,20 @@ static void look(struct ada_budget *budget, uint64_t now_ns)
 	}
 	publish(budget);
 	begin_look(budget, now_ns);
-	ada_learned_tell_parent(budget);
+	tell_parent(budget);
+}
+
+/* A server has processes that do next to nothing: of these, too, one may begin to any moment, but to ask for its time takes a system call. */
+static void look_if_it_ran(struct ada_budget *budget, uint64_t now_ns)
+{
+	uint64_t cpu_ns;
+	bool ran = ada_usage_cpu_ns(budget->provider->pid, &cpu_ns) && cpu_ns >= budget->base_cpu_ns + CPU_LEAST_NS;
+
+	budget->next_ns = now_ns + (now_ns < budget->start_ns + YOUNG_NS ? FIRST_NS : SOON_NS);
+	if (ran)
+		look(budget, now_ns, cpu_ns);
+	else if (budget->heirs_changed)
+		follow_children(budget, now_ns);
 }
 
 /* What was recorded before a change would look as if it came after. */
@@ -379,7 +398,7 @@ void ada_budget_turn(struct ada_provider *provider, uint64_t now_ns)
 	else if (budget->settling)
 		settle(budget, now_ns);
 	else
-		look(budget, now_ns);
+		look_if_it_ran(budget, now_ns);
 }
 
 void ada_budget_end(struct ada_provider *provider)

@@ -88,6 +88,8 @@ static void bring_back(struct ada_decider *decider, const struct ada_budget_look
 	bool room = sum < decider->budget * ADA_BUDGET_LOW;
 	size_t chosen = 0, done;
 
+	if (!room && look->now_ns < decider->trial_ns)
+		return;
 	for (size_t i = 0; i < count; i++)
 		if (functions[i].out && !functions[i].fixed && look->now_ns >= functions[i].back_ns)
 			choices[chosen++] = (struct ada_choice){ &functions[i], -functions[i].share };

@@ -282,8 +282,10 @@ int ada_budget_open(struct ada_budget **result, struct ada_provider *provider, b
 		return -EAGAIN;
 	}
 	inherit(budget);
-	if (provider->parent && provider->parent->budget)
+	if (provider->parent && provider->parent->budget) {
 		provider->parent->budget->children++;
+		provider->parent->budget->heirs_changed = true; /* by what the first one let go of, once there is a second */
+	}
 	*result = budget;
 	return 0;
 }

@@ -51,6 +51,7 @@ struct ada_budget {
 	unsigned windows_missed;	/* that were waited for in vain */
 	uint64_t windows_since_ns;	/* since when the next one is waited for; 0: it isn't */
 	uint64_t returned;		/* hooks that had come back by the last look */
+	uint64_t told;			/* what its parent was told of last: stops' left and returned, and windows_ns, together */
 	uint64_t random;
 };
 

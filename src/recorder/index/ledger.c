@@ -7,6 +7,7 @@
 #define FUNCTIONS_MAX (1u << 22)
 #define SHORTS_LEAST 1000u
 #define ROWS_LOOKED_AT 1000u
+#define SMALL_GROWS 16u
 #define LEAVES_PART 64u	  /* one call in so many may have called something all the same */
 #define EVENT_FACTOR 1.15 /* what an event takes beside what its call's duration shows: found as 1.08 to 1.26 (docs/inside/budget.md) */
 
@@ -109,6 +110,7 @@ void ada_ledger_size_up(struct ada_ledger *ledger, bool (*is_small)(const void *
 		struct ada_ledger_function *function = &ledger->functions.items[ledger->sized_up];
 
 		function->small = is_small(context, function->function_id);
+		ledger->small_counted = 0;
 	}
 }
 
@@ -130,7 +132,7 @@ static bool calls_nothing(const struct ada_ledger_function *function)
 }
 
 /* A mean of all would be misled by a function whose callee is muted. */
-double ada_ledger_small_ns(const struct ada_ledger *ledger)
+static double small_now_ns(const struct ada_ledger *ledger)
 {
 	struct mean *means = ledger->functions.count ? malloc(ledger->functions.count * sizeof *means) : NULL;
 	uint64_t calls = 0, below = 0;
@@ -153,6 +155,15 @@ double ada_ledger_small_ns(const struct ada_ledger *ledger)
 	}
 	free(means);
 	return ns;
+}
+
+double ada_ledger_small_ns(struct ada_ledger *ledger)
+{
+	if (ledger->counted - ledger->small_counted > ledger->small_counted / SMALL_GROWS) {
+		ledger->small_ns = small_now_ns(ledger);
+		ledger->small_counted = ledger->counted;
+	}
+	return ledger->small_ns;
 }
 
 struct ada_price ada_ledger_price(const struct ada_ledger *ledger, const struct ada_price *measured)

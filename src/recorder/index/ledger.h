@@ -44,6 +44,8 @@ struct ada_ledger {
 	uint64_t counted;				 /* calls and ends that functions have, estimated where not all were looked at */
 	unsigned int skipped;				 /* batches since the last one that was looked at */
 	size_t sized_up;				 /* functions of which it is known whether they are small */
+	double small_ns;				 /* as found when so many were counted; 0: it is to be found */
+	uint64_t small_counted;
 };
 /* `events` as they are in the file, of one thread, one behind the other. */
 void ada_ledger_take(struct ada_ledger *ledger, const struct ada_event *events, size_t count);
@@ -51,8 +53,9 @@ void ada_ledger_take(struct ada_ledger *ledger, const struct ada_event *events, 
 void ada_ledger_size_up(struct ada_ledger *ledger, bool (*is_small)(const void *context, uint64_t function_id), const void *context);
 /* What half of the calls of small functions that call nothing don't exceed, by the means of these functions. In code that goes from function to
  * function, as a server's, hooks find their lines in no cache: there that is three times what the shortest function's calls in a loop show.
- * Elsewhere it may be too much by as much as small functions do themselves. 0: there are too few. */
-double ada_ledger_small_ns(const struct ada_ledger *ledger);
+ * Elsewhere it may be too much by as much as small functions do themselves. 0: there are too few. It is found
+ * anew once a sixteenth more calls were counted, or functions sized up: to sort all functions takes longer than most looks at a budget. */
+double ada_ledger_small_ns(struct ada_ledger *ledger);
 /* The price that counts, where the agent has measured `measured` on a function of its own (agent/life/price.c; zeros: it has not): what the
  * program's shortest calls show and, since the hooks' own ends don't show in these, a little more; but no less than was measured. An OBJECT
  * event is dearer here by as much as others are. */

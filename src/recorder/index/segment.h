@@ -44,7 +44,9 @@ struct ada_segment {
 	bool exhausted;			 /* there was no memory for the index when that was last said */
 	uint64_t young_until_ns;	 /* until it has filled something, or then, it gets no more than it uses */
 	uint64_t looked_ns, sealed_then; /* how fast the program is */
-	uint64_t sealed, seen;		 /* chunks of the pool; by then, in the ring of both classes */
+	uint64_t grown_head;		 /* what the agent had filled and begun when the grower looked last (atomic) */
+	uint32_t grown_threads, grown_modules;
+	uint64_t sealed, seen; /* chunks of the pool; by then, in the ring of both classes */
 	/* What a process at rest gave back: 0: nothing, else so few free chunks end its rest */
 	uint32_t index_rests, detail_rests;
 	uint64_t rest_looked_ns, rest_pulse; /* main thread's */
@@ -93,6 +95,8 @@ void ada_segment_destroy(struct ada_segment *segment); /* for the recorder: othe
 /* Allocates ahead of what the agent has taken, a step at a time. */
 enum ada_growth { ADA_GROWTH_CALM, ADA_GROWTH_MORE, ADA_GROWTH_URGENT }; /* of the next step: not now, soon, at once */
 enum ada_growth ada_segment_grow(struct ada_segment *segment);
+/* Main thread: whether the process has filled or begun much since the grower looked. */
+bool ada_segment_stirs(const struct ada_segment *segment);
 /* Once in a while: takes back what was made ahead of use, where little is used. Not while it grows, nor while others look at its chunks.
  * True: little is used, whatever came back. */
 bool ada_segment_rest_due(const struct ada_segment *segment, uint64_t now_ns);

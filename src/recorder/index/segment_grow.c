@@ -24,6 +24,9 @@
 #define SPARED 8	    /* detail leaves this share of the memory for buffers alone */
 #define THREADS_STEP 1024u  /* 128 KiB */
 #define MODULES_STEP 128u   /* 64 KiB */
+#define STIRS_CHUNKS 8u	    /* little of what lies ready; of index and, as a rule, of detail. A thread takes a chunk of each */
+#define STIRS_THREADS 64u
+#define STIRS_MODULES 16u
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -461,12 +464,33 @@ static uint32_t chunks_wanted(struct ada_segment *segment, uint32_t free)
 	return free < ahead ? (uint32_t)ahead : 0;
 }
 
+static void note_grown(struct ada_segment *segment)
+{
+	const struct ada_shm *shm = segment->shm;
+
+	__atomic_store_n(&segment->grown_head, __atomic_load_n(&shm->sealed_head, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+	__atomic_store_n(&segment->grown_threads, __atomic_load_n(&shm->thread_count, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+	__atomic_store_n(&segment->grown_modules, __atomic_load_n(&shm->module_count, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+}
+
+bool ada_segment_stirs(const struct ada_segment *segment)
+{
+	const struct ada_shm *shm = segment->shm;
+	uint64_t filled = __atomic_load_n(&shm->sealed_head, __ATOMIC_RELAXED) - __atomic_load_n(&segment->grown_head, __ATOMIC_RELAXED);
+	uint32_t threads = __atomic_load_n(&shm->thread_count, __ATOMIC_RELAXED),
+		 modules = __atomic_load_n(&shm->module_count, __ATOMIC_RELAXED);
+
+	return filled > STIRS_CHUNKS || threads - __atomic_load_n(&segment->grown_threads, __ATOMIC_RELAXED) > STIRS_THREADS ||
+	       modules - __atomic_load_n(&segment->grown_modules, __ATOMIC_RELAXED) > STIRS_MODULES;
+}
+
 enum ada_growth ada_segment_grow(struct ada_segment *segment)
 {
 	enum ada_growth growth = ADA_GROWTH_CALM;
 	uint32_t detail, ready, free, wanted;
 	int status;
 
+	note_grown(segment);
 	if (segment->exhausted)
 		return ADA_GROWTH_CALM;
 	ready = chunks_catch_up(segment);

@@ -8,8 +8,9 @@
 #include "recorder/state/provider.h"
 
 #define BUSY_MS 1
-#define PRIORITY -5	    /* as the drain's */
-#define IDLE_MS 5	    /* the memory that lies ready lasts longer, even for the fastest producer */
+#define PRIORITY -5 /* as the drain's */
+#define IDLE_MS 5   /* the memory that lies ready lasts longer, even for the fastest producer */
+#define NAP_MS 40   /* nothing has grown for CALM_TURNS; the main thread, which looks that often anyway, sees whether anything stirs */
 #define ALLOW_NS 5000000ull /* how old what is allowed may be; and where no group has a limit: */
 #define ALLOW_UNLIMITED_NS 50000000ull
 #define ALLOW_CALM_NS 500000000ull /* that too, and nothing has grown for CALM_TURNS: to ask takes half a millisecond */
@@ -76,6 +77,7 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 	*any = false;
 	grower->now_ns = ada_clock_boottime_ns();
 	grower->asked = 0;
+	grower->limited = !grower->unlimited;
 	if (grower->now_ns - grower->own_ns >= (grower->unlimited ? ALLOW_UNLIMITED_NS : ALLOW_NS))
 		ask_own(grower);
 	while ((provider = ada_provider_at(grower->recorder, grower->taken)) && !ada_array_push(&grower->live, provider))
@@ -91,6 +93,7 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 		if (!growth_begin(provider))
 			continue;
 		allow(grower, provider);
+		grower->limited |= !provider->allowed_among;
 		next = ada_segment_grow(&provider->segment);
 		growth = next > growth ? next : growth;
 		bytes += ada_segment_pool_bytes(&provider->segment);
@@ -123,13 +126,19 @@ static void *grower_run(void *argument)
 		bool any;
 		enum ada_growth growth;
 
+		__atomic_store_n(&grower->recorder->grower_naps, timeout == NAP_MS ? grower->now_ns : 0, __ATOMIC_RELEASE);
 		if (poll(&wake, 1, timeout < 0 && !may_sleep(grower) ? 0 : timeout) > 0)
 			eventfd_read(grower->wake, &news);
+		__atomic_store_n(&grower->recorder->grower_naps, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&grower->recorder->grower_sleeps, false, __ATOMIC_RELAXED);
 		/* As a rule a step a turn is enough, and short processes end before it has cost much. */
 		growth = grow_all(grower, &any);
 		grower->calm = growth ? 0 : grower->calm < CALM_TURNS ? grower->calm + 1 : CALM_TURNS;
-		timeout = !any ? -1 : growth == ADA_GROWTH_URGENT ? 0 : grower->calm < CALM_TURNS ? BUSY_MS : IDLE_MS;
+		timeout = !any			      ? -1 :
+			  growth == ADA_GROWTH_URGENT ? 0 :
+			  grower->calm < CALM_TURNS   ? BUSY_MS :
+			  grower->limited	      ? IDLE_MS :
+							NAP_MS;
 	}
 	return NULL;
 }
@@ -149,6 +158,19 @@ int ada_grower_open(struct ada_grower *grower, struct ada_recorder *recorder, st
 void ada_grower_wake(struct ada_recorder *recorder)
 {
 	if (__atomic_load_n(&recorder->grower_sleeps, __ATOMIC_SEQ_CST))
+		eventfd_write(recorder->grower_wake, 1);
+}
+
+bool ada_grower_naps(const struct ada_recorder *recorder, uint64_t now_ns)
+{
+	uint64_t since_ns = __atomic_load_n(&recorder->grower_naps, __ATOMIC_ACQUIRE);
+
+	return since_ns && now_ns > since_ns + IDLE_MS * 1000000ull;
+}
+
+void ada_grower_rouse(struct ada_recorder *recorder)
+{
+	if (__atomic_exchange_n(&recorder->grower_naps, 0, __ATOMIC_RELAXED))
 		eventfd_write(recorder->grower_wake, 1);
 }
 

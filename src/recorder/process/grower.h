@@ -17,11 +17,15 @@ struct ada_grower {
 	bool unlimited;		   /* the recorder's groups had no limit then */
 	uint64_t now_ns;
 	unsigned asked; /* in this turn */
+	bool limited;	/* the limits of some have to be asked for all the time */
 	unsigned calm;	/* turns since anything grew */
 };
 
 int ada_grower_open(struct ada_grower *grower, struct ada_recorder *recorder, struct ada_error *error);
 void ada_grower_wake(struct ada_recorder *recorder); /* any thread: a process is about to record */
+/* Whether it naps, and would have looked by `now_ns` if it didn't: then whoever sees that a process stirs, or has come, wakes it. */
+bool ada_grower_naps(const struct ada_recorder *recorder, uint64_t now_ns);
+void ada_grower_rouse(struct ada_recorder *recorder);
 /* True where the recorder's control groups had no limit when that was asked last, a moment before `now_ns`; *room: of the machine. */
 bool ada_grower_unlimited(const struct ada_recorder *recorder, uint64_t now_ns, uint64_t *room);
 void ada_grower_close(struct ada_grower *grower);

@@ -191,6 +191,7 @@ struct ada_recorder {
 	int wake;		  /* eventfd: other threads have news for the main one */
 	int grower_wake;	  /* the grower's eventfd */
 	bool grower_sleeps;	  /* and it sees new processes only by that one (atomic) */
+	uint64_t grower_naps;	  /* since when it sleeps longer than it would while anything stirs; 0: it doesn't (atomic) */
 	pid_t main_pid;
 	int main_pidfd;
 	struct ada_exit_info main_exit;
