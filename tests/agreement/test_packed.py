@@ -159,7 +159,7 @@ def test_recorded_packed(ada, build_dir, tmp_path):
 
 
 @pytest.mark.traces
-@pytest.mark.parametrize("options, resolution", [([], 4), (["--clock-resolution=1"], 1), (["--clock-resolution=256"], 256)])
+@pytest.mark.parametrize("options, resolution", [([], 8), (["--clock-resolution=1"], 1), (["--clock-resolution=256"], 256)])
 def test_times_have_the_resolution_asked_for(options, resolution, ada, build_dir, tmp_path):
     """Of events and of what was captured of them, which says the same; in the manifest it is said."""
     result = ada.trace(tmp_path / "out", [build_dir / "tests" / "books" / "books_program", tmp_path / "book", 2, 4000, 1],

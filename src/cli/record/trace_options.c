@@ -112,7 +112,7 @@ static const struct argp_option options_table[] = {
 	{ "detail-limit", KEY_DETAIL_LIMIT, "SIZE", 0, "Of the oldest windows detail goes (1M to 1P)", 0 },
 	{ "max-age", KEY_MAX_AGE, "DURATION", 0, "The same by time (30s, 2h)", 0 },
 	{ "pack", KEY_PACK, "auto|always|never", 0, "Packed files (auto: where one isn't enough)", 0 },
-	{ "clock-resolution", KEY_RESOLUTION, "NS", 0, "Steps of times: 1, 2, 4 (default) ... 1024", 0 },
+	{ "clock-resolution", KEY_RESOLUTION, "NS", 0, "Steps of times: 1, 2, 4 ... 1024 (default: 8)", 0 },
 	{ 0 },
 };
 

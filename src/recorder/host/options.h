@@ -74,7 +74,7 @@ static inline bool ada_options_flip(const struct ada_trace_options *options)
 #define ADA_ROLL_EVENTS_DEFAULT 1000
 #define ADA_INDEX_BUFFER_DEFAULT (64ull << 20)
 #define ADA_SEGMENT_DEFAULT (1ull << 30)
-#define ADA_RESOLUTION_DEFAULT 4 /* ns: what lies below is the noise of reading the counter, a quarter of a packed recording */
+#define ADA_RESOLUTION_DEFAULT 8 /* ns: what lies below is the noise of reading the counter, and a third of a packed recording */
 #define ADA_SEGMENT_MIN (64ull << 10)
 #define ADA_SEGMENT_MAX (1ull << 40)
 #define ADA_DISK_LIMIT_MIN (1ull << 20)
