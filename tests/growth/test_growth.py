@@ -126,7 +126,7 @@ def test_a_recorder_of_an_idle_program_sleeps(live):
     begun, before = time.monotonic(), woken(program)
     time.sleep(2)
     rate = (woken(program) - before) / (time.monotonic() - begun)
-    assert 20 < rate < 320, rate
+    assert 0 < rate < 320, rate
     run_alone(program)      # and is there at once when it is needed
     program.end()
     assert Session(program.output).lost() == 0

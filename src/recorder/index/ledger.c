@@ -7,7 +7,7 @@
 #define FUNCTIONS_MAX (1u << 22)
 #define SHORTS_LEAST 1000u
 #define ROWS_LOOKED_AT 1000u
-#define SMALL_GROWS 16u
+#define SMALL_GROWS 16u	  /* what small functions show is found anew once so small a part more was counted */
 #define LEAVES_PART 64u	  /* one call in so many may have called something all the same */
 #define EVENT_FACTOR 1.15 /* what an event takes beside what its call's duration shows: found as 1.08 to 1.26 (docs/inside/budget.md) */
 

@@ -258,7 +258,7 @@ def test_ring_buffer_overflow_before_dump(record):
 
 
 def test_a_window_holds_every_thread(record):
-    recording = record("work:1 threads:4 sleep:100 mark sleep:6 other sleep:100 join", "--trigger=symbol=marked@pre=4ms,post=4ms",
+    recording = record("work:1 threads:4 await:1 sleep:100 mark sleep:6 other sleep:100 join", "--trigger=symbol=marked@pre=4ms,post=4ms",
                        "--trigger=symbol=other@pre=3ms,post=4ms", "--detail-buffer=1G")     # all threads at full rate
     first, second = recording.calls("marked") + recording.calls("other")
     start, end = recording.time(first) - 4 * MS, recording.time(second) + 4 * MS
