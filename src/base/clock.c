@@ -45,7 +45,6 @@ struct ada_clock {
 	uint64_t calibrated_ns;
 	uint64_t newest;	     /* highest counter converted */
 	struct ada_clock_state past; /* falls of the counter */
-	uint64_t kept;		     /* as a line's */
 };
 
 uint64_t ada_clock_counter(void)
@@ -140,7 +139,7 @@ static struct ada_clock_line clock_line_at(const struct ada_clock *clock, uint64
 			 young	    ? clock->past.young_until :
 				      UINT64_MAX) -
 			anchors[low].counter,
-		.kept = clock->kept,
+		.kept = ~(clock->past.resolution_ns - 1),
 	};
 }
 
@@ -150,7 +149,7 @@ uint64_t ada_clock_ns(struct ada_clock *clock, uint64_t counter)
 		clock->newest = counter;
 	if (!ada_clock_line_holds(&clock->line, counter))
 		clock->line = clock_line_at(clock, counter);
-	return clock_line_ns(&clock->line, counter) & clock->kept;
+	return clock_line_ns(&clock->line, counter) & clock->line.kept;
 }
 
 void ada_clock_round(struct ada_clock *clock, uint64_t resolution_ns)
@@ -158,8 +157,7 @@ void ada_clock_round(struct ada_clock *clock, uint64_t resolution_ns)
 	bool possible = resolution_ns && resolution_ns <= ADA_CLOCK_COARSEST && !(resolution_ns & (resolution_ns - 1));
 
 	clock->past.resolution_ns = possible ? resolution_ns : 1;
-	clock->kept = ~(clock->past.resolution_ns - 1);
-	clock->line.kept = clock->kept;
+	clock->line.span = 0; /* it is made anew for the next counter */
 }
 
 uint64_t ada_clock_resolution(const struct ada_clock *clock)

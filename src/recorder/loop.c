@@ -262,19 +262,13 @@ static bool are_many(const struct ada_provider *provider, size_t chunks)
 	return chunks > FEW_CHUNKS || chunks * FEW_PART > provider->segment.chunks;
 }
 
-/* Where it has taken long since they were: one is prepared, finished or let go at a time, and no other waits for more. True: many events
- * came. */
-static bool drain_all(struct ada_loop *loop)
+/* True: many events came. */
+static bool drain_live(struct ada_loop *loop)
 {
 	uint64_t start_ns = ada_clock_boottime_ns();
 	bool many = false;
 	size_t most;
 
-	if (start_ns - loop->drained_ns < DRAIN_NS)
-		return false;
-	if (!loop->looked)
-		look(loop, 0);
-	loop->looked = false;
 	do {
 		most = 0;
 		for (size_t i = 0; i < loop->live.count; i++) {
@@ -290,6 +284,16 @@ static bool drain_all(struct ada_loop *loop)
 	ada_disk_retry(loop->recorder);
 	loop->drained_ns = ada_clock_boottime_ns();
 	return many;
+}
+
+/* Where it has taken long since they were: one is prepared, finished or let go at a time, and no other waits for more. True: many events
+ * came. */
+static bool drain_again(struct ada_loop *loop)
+{
+	if (ada_clock_boottime_ns() - loop->drained_ns < DRAIN_NS)
+		return false;
+	look(loop, 0);
+	return drain_live(loop);
 }
 
 /* A manifest is put together of small pieces, 5 KiB a thread; what lies around them keeps these pieces in the heap, where nothing else
@@ -395,7 +399,7 @@ static void let_go(struct ada_loop *loop)
 
 		if (!provider->ended || !ada_provider_forget(provider) || !released)
 			loop->live.items[kept++] = provider;
-		drain_all(loop);
+		drain_again(loop);
 	}
 	loop->live.count = kept;
 }
@@ -416,11 +420,10 @@ static bool pass(struct ada_loop *loop)
 	if (quiet)
 		loop->quiet_ns = now;
 	take_in(loop);
-	loop->drained_ns = 0;
-	busy = drain_all(loop);
+	busy = drain_live(loop);
 	for (size_t i = 0; i < loop->live.count; i++) {
 		attend(loop, loop->live.items[i], now, quiet);
-		busy |= drain_all(loop);
+		busy |= drain_again(loop);
 	}
 	if (recorder->flush)
 		recorder->flushed_ns = now;
@@ -520,7 +523,6 @@ void ada_loop_run(struct ada_loop *loop)
 		bool busy;
 
 		look(loop, loop->timeout_ms);
-		loop->looked = true;
 		take_signals(loop);
 		reap_main(loop);
 		busy = pass(loop) || is_ending(loop);

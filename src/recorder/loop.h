@@ -26,7 +26,6 @@ struct ada_loop {
 	size_t taken;			       /* how many of the recorder's providers are, or were, in `live` */
 	ADA_ARRAY(struct ada_provider *) live; /* not released yet */
 	uint64_t drained_ns;		       /* when all of them were drained last */
-	bool looked;			       /* at what there is news of, just before that */
 	uint64_t session_cost_ns;
 	ADA_ARRAY(struct pollfd) polls;
 };

@@ -13,6 +13,7 @@
 
 #define PERCENT_DEFAULT 5
 #define CALLERS_SHOWN 10
+#define OWN_LEAST 0.03 /* of the CPU time: the cost is estimated, and of a program that does little else it may come out as more than all */
 
 enum field { FUNCTION, MODULE, GOES, CALLS, SHARE, SELF, BLURRED, FIELDS };
 
@@ -28,8 +29,6 @@ static const struct ada_usage usage = {
 	"Prints which functions to leave out so that recording takes no more than --cost, as a file for `ada trace --exclude-from`."
 	"\vThe shortest functions go first: they cost most for what they say. The file's comments name what is lost.",
 };
-
-#define OWN_LEAST 0.03 /* of the CPU time: the cost is estimated, and of a program that does little else it may come out as more than all */
 
 /* What the ledgers of all processes say together. */
 struct price {

@@ -44,8 +44,8 @@ struct ada_ledger {
 	uint64_t counted;				 /* calls and ends that functions have, estimated where not all were looked at */
 	unsigned int skipped;				 /* batches since the last one that was looked at */
 	size_t sized_up;				 /* functions of which it is known whether they are small */
-	double small_ns;				 /* as found when so many were counted; 0: it is to be found */
-	uint64_t small_counted;
+	double small_ns;				 /* as found when small_counted calls and ends were counted */
+	uint64_t small_counted;				 /* 0: it is to be found anew */
 };
 /* `events` as they are in the file, of one thread, one behind the other. */
 void ada_ledger_take(struct ada_ledger *ledger, const struct ada_event *events, size_t count);

@@ -77,9 +77,9 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 	*any = false;
 	grower->now_ns = ada_clock_boottime_ns();
 	grower->asked = 0;
-	grower->limited = !grower->unlimited;
 	if (grower->now_ns - grower->own_ns >= (grower->unlimited ? ALLOW_UNLIMITED_NS : ALLOW_NS))
 		ask_own(grower);
+	grower->limited = !grower->unlimited;
 	while ((provider = ada_provider_at(grower->recorder, grower->taken)) && !ada_array_push(&grower->live, provider))
 		grower->taken++;
 	for (size_t i = 0; i < grower->live.count; i++) {
