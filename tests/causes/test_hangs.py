@@ -153,6 +153,25 @@ def test_a_hang_that_nobody_marked_is_told(ada, hang, name):
         assert all(word in headline["text"] for word in HANGS[name][2])
 
 
+def test_whoever_may_have_taken_it_unseen_is_not_looked_for_for_ever(ada, hang):
+    """Locks were filtered until just before the wait, which goes on: what is earlier proves nothing, and nothing is later."""
+    live = hang("deadlock", "cause", marked=False)
+    pid, = (int(path.name.removeprefix("pid_")) for path in live.session.glob("pid_*"))
+    os.kill(pid, signal.SIGKILL)
+    live.close(128 + signal.SIGKILL)
+    first = rows(ada, "query", live.session, "SELECT thread, index_seq, start_ns FROM waits WHERE kind = 'lock' AND end_index_seq IS NULL"
+                 " ORDER BY start_ns LIMIT 1")[0]
+    cause = f"SELECT kind, culprit_thread FROM causes({first['thread']}, {first['index_seq']})"
+    assert rows(ada, "query", live.session, cause)[0]["culprit_thread"] is not None
+    function, = rows(ada, "query", live.session, f"SELECT function_id FROM events WHERE thread = {first['thread']} AND"
+                     f" index_seq = {first['index_seq']}")
+    manifest = manifest_of(live.session)
+    manifest["muted"] = [{"functionId": function["function_id"], "filtered": True, "fromNs": manifest["startNs"],
+                          "toNs": first["start_ns"] - 1, "callsPerSecond": 1.0}]
+    next(live.session.glob("pid_*/manifest.json")).write_text(json.dumps(manifest))
+    assert rows(ada, "query", live.session, cause) == [{"kind": "lock", "culprit_thread": None}]
+
+
 def test_who_waits_for_input_unmarked(ada, hang):
     assert not [row for row in rows(ada, "narrate", hang("lost", "control", marked=False).session) if row["kind"] == "headline"]
 

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <unistd.h>
 #include "program.h"
@@ -98,10 +99,10 @@ void late_threads(int in_pairs)
 	printf("wrong %llu sent %llu taken %llu\n", (unsigned long long)wrong, sent, (unsigned long long)taken);
 }
 
-/* A loop that begins within the bytes of a patch, and ends with `over`. */
-int loops_early(const atomic_bool *end);
+/* A loop that begins within the bytes of a patch, says that a thread is in it, and ends with `over`. */
+int loops_early(const atomic_bool *end, atomic_bool *looping);
 __asm__(".text\n.p2align 4\n.type loops_early,@function\nloops_early:\n.cfi_startproc\n"
-	"	xor %eax, %eax\n1:	pause\n	nopl 0(%rax)\n	cmpb $0, (%rdi)\n	je 1b\n	mov $7, %eax\n	ret\n"
+	"	xor %eax, %eax\n1:	pause\n	movb $1, (%rsi)\n	cmpb $0, (%rdi)\n	je 1b\n	mov $7, %eax\n	ret\n"
 	".cfi_endproc\n.size loops_early, .-loops_early\n");
 
 static void stop_spinning(int signal)
@@ -124,15 +125,26 @@ void late_inside(void)
 	printf("sum %d\n", x);
 }
 
+static void *say_that_it_loops(void *looping)
+{
+	while (!*(atomic_bool *)looping)
+		sched_yield();
+	puts("ready");
+	fflush(stdout);
+	return NULL;
+}
+
 /* Is in that loop until SIGUSR1 comes, and calls it twice more. */
 void late_loops(void)
 {
+	atomic_bool looping = false;
+	pthread_t speaker;
 	int x = 0;
 
 	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = stop_spinning }, NULL);
-	puts("ready");
-	fflush(stdout);
+	check(!pthread_create(&speaker, NULL, say_that_it_loops, &looping), "pthread_create");
 	for (int i = 0; i < 3; i++)
-		x += loops_early(&over);
+		x += loops_early(&over, &looping);
+	check(!pthread_join(speaker, NULL), "pthread_join");
 	printf("sum %d\n", x);
 }

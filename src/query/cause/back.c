@@ -102,7 +102,7 @@ static const struct ada_event *turn_back(const struct ada_thread *thread, uint64
 
 bool ada_back_next(struct ada_back *back, uint64_t from_ns, struct ada_operation *operation)
 {
-	while (back->at) {
+	while (back->at && ada_cause_lived(back->reader, back->thread, from_ns, UINT64_MAX)) {
 		const struct ada_event *events;
 		uint64_t to, from;
 

@@ -152,7 +152,7 @@ static bool others_allocate(struct ada_cause_reader *reader, const struct ada_th
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
 		struct ada_spending spending = { .thread = thread, .from_ns = from_ns, .to_ns = to_ns };
 
-		if (thread == but || !thread->events)
+		if (thread == but || !ada_cause_lived(reader, thread, 0, to_ns))
 			continue;
 		spending.first = atf_thread_lower_bound(thread->events, from_ns);
 		if (!ada_cause_spend(reader, &spending) && spending.found && spending.allocating_ns * 2 >= to_ns - from_ns)

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "query/cause/internal.h"
-#include "query/session/mutes.h"
 
 struct seen { /* a thread had it at that time: it says so by giving it back, or by taking it, or another thread's mutex said so */
 	const struct ada_thread *thread;
@@ -29,21 +28,6 @@ bool ada_cause_is_mutex(const struct ada_process *process, uint64_t function_id)
 	const char *name = ada_module_function(ada_process_module(process, function_id), function_id, text);
 
 	return !strncmp(name, "pthread_mutex_", strlen("pthread_mutex_")) || !strncmp(name, "mtx_", strlen("mtx_"));
-}
-
-/* The thread of that tid, at that time: tids come again. */
-static const struct ada_thread *thread_of(const struct ada_process *process, uint32_t tid, uint64_t ns)
-{
-	const struct ada_thread *found = NULL;
-
-	for (size_t i = 0; i < process->thread_count; i++) {
-		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
-
-		if (thread->tid == tid && thread->events && thread->count &&
-		    (!found || atf_thread_get(thread->events, 0)->timestamp_ns <= ns))
-			found = thread;
-	}
-	return found;
 }
 
 static void add_seen(struct sight *sight, const struct ada_thread *thread, uint64_t ns, uint64_t position, bool gives)
@@ -69,7 +53,7 @@ static void add_told(struct sight *sight, const struct ada_thread *thread, uint6
 
 	if (!ada_cause_told_holder(thread, position, &tid))
 		return;
-	holder = thread_of(process, tid, ns);
+	holder = ada_cause_thread_of(sight->reader, process, tid, ns);
 	if (holder && holder != sight->question->thread)
 		add_seen(sight, holder, ns, last_event(holder, ns), false);
 }
@@ -105,15 +89,14 @@ static void look_at_all(struct sight *sight)
 
 	for (size_t i = 0; i < process->thread_count && !sight->result; i++) {
 		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
-		struct ada_back back = { .reader = sight->reader,
-					 .thread = thread,
-					 .object = question->object,
-					 .at = thread->events ? atf_thread_lower_bound(thread->events, question->to_ns) : 0,
-					 .by_detail = question->by_detail };
+		struct ada_back back = {
+			.reader = sight->reader, .thread = thread, .object = question->object, .by_detail = question->by_detail
+		};
 		struct ada_operation operation;
 
-		if (thread == question->thread)
+		if (thread == question->thread || !ada_cause_lived(sight->reader, thread, question->from_ns, question->to_ns))
 			continue;
+		back.at = atf_thread_lower_bound(thread->events, question->to_ns);
 		while (ada_back_next(&back, question->from_ns, &operation))
 			add_operation(sight, thread, &operation);
 		sight->holds->exhausted |= back.exhausted;
@@ -210,15 +193,4 @@ int ada_cause_holds_filtered(struct ada_cause_reader *reader, const struct ada_q
 	}
 	ada_array_free(&sight.seen);
 	return sight.result;
-}
-
-uint64_t ada_cause_filtered_until(const struct ada_process *process, uint64_t ns)
-{
-	uint64_t until = 0;
-	struct ada_muted muted;
-
-	for (size_t i = 0; ada_process_muted(process, i, &muted); i++)
-		if (muted.filtered && muted.from_ns <= ns && muted.to_ns > until)
-			until = muted.to_ns;
-	return until < ns ? until : ns;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include "base/interrupt.h"
 #include "query/cause/internal.h"
-#include "query/session/mutes.h"
 
 struct holding {
 	const struct ada_question *question;
@@ -126,7 +125,7 @@ static void look_back(struct holding *holding, uint64_t from_ns)
 	if (holding->back.exhausted && holding->taken && !holding->settled)
 		add_hold(holding, holding->back.at, atf_thread_get(holding->back.thread->events, holding->back.at)->timestamp_ns, true);
 	holding->holds->exhausted |= holding->back.exhausted;
-	holding->settled |= holding->back.exhausted || !holding->back.at;
+	holding->settled |= holding->back.exhausted || !holding->back.at || from_ns <= holding->horizon_ns;
 }
 
 #define FIRST_REACH_NS 1000000
@@ -137,44 +136,47 @@ static int holds_by_calls(struct ada_cause_reader *reader, const struct ada_ques
 			  struct ada_holds *holds)
 {
 	const struct ada_process *process = question->thread->process;
-	struct holding *all = calloc(process->thread_count + 1, sizeof *all);
+	uint64_t since_ns = question->open ? horizon_ns : question->from_ns;
+	ADA_ARRAY(struct holding) all = {};
 	uint64_t reach_ns = FIRST_REACH_NS, own = reader->budget / 8 * 3, kept; /* the rest: for what the holder did meanwhile */
-	size_t count = 0, settled = 0;
+	size_t settled = 0;
+	int result = 0;
 
 	*holds = (struct ada_holds){};
-	if (!all)
-		return -ENOMEM;
 	if (!question->open && own > HOLD_BUDGET)
 		own = HOLD_BUDGET;
 	kept = reader->budget - own;
 	reader->budget = own;
-	for (size_t i = 0; i < process->thread_count; i++) {
+	for (size_t i = 0; i < process->thread_count && !result; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
 
-		if (thread == question->thread || !thread->events)
+		if (thread == question->thread || !ada_cause_lived(reader, thread, since_ns, question->to_ns))
 			continue;
-		open_holding(&all[count], reader, thread, question, horizon_ns, holds);
-		look_back(&all[count++], question->from_ns);
+		result = ada_array_reserve(&all, 1);
+		if (result)
+			break;
+		open_holding(&all.items[all.count], reader, thread, question, horizon_ns, holds);
+		look_back(&all.items[all.count++], question->from_ns);
 	}
 	/* A wait that ended was ended by whoever gave the object back meanwhile. Of one that goes on, the holder may have it since long: we
 	 * look further and further back, at all threads alike, until one is seen to hold it. */
-	while (question->open && !holds->longest.thread && settled < count && !ada_interrupted()) {
+	while (question->open && !holds->longest.thread && settled < all.count && !result && !ada_interrupted()) {
 		settled = 0;
-		for (size_t i = 0; i < count; i++) {
-			look_back(&all[i], question->from_ns > reach_ns ? question->from_ns - reach_ns : 0);
-			settled += all[i].settled;
+		for (size_t i = 0; i < all.count; i++) {
+			look_back(&all.items[i], question->from_ns > reach_ns ? question->from_ns - reach_ns : 0);
+			settled += all.items[i].settled;
 		}
 		reach_ns *= 8;
 	}
 	reader->budget += kept;
-	free(all);
-	return 0;
+	ada_array_free(&all);
+	return result;
 }
 
 /* What is earlier proves nothing: calls may be missing. */
 static uint64_t horizon_of(const struct ada_question *question)
 {
-	return question->mutex ? ada_cause_filtered_until(question->thread->process, question->from_ns) : 0;
+	return question->mutex ? ada_process_filtered_until(question->thread->process, question->from_ns) : 0;
 }
 
 void ada_cause_own_hold(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds)

@@ -70,6 +70,8 @@ struct ada_cause_reader {
 	bool asked_samples;
 	struct ada_noted *noted; /* of this process; NULL: nothing was noted of it */
 	const struct ada_process *noted_of;
+	struct ada_life *lives; /* of this process's threads (lives.c); NULL: there was no memory, or nobody asked yet */
+	const struct ada_process *lives_of;
 };
 enum ada_does ada_cause_does(struct ada_cause_reader *reader, const struct ada_process *process, uint64_t function_id);
 /* The object of the call at `position`, from the events behind it or from its detail. `which`: 0, or 1 for the mutex of a wait for a
@@ -89,6 +91,10 @@ bool ada_cause_gave_up(const struct ada_thread *thread, uint64_t position, enum 
 bool ada_futex_is_condition(const struct ada_process *process, const struct ada_stack *path);
 /* What was noted of the process's descriptors; NULL: nothing. Holds until it is asked for another process. */
 const struct ada_noted *ada_cause_noted(struct ada_cause_reader *reader, const struct ada_process *process);
+/* Whether events of the thread may lie between the two times: not where its first is later, or its last earlier. */
+bool ada_cause_lived(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns);
+/* The thread of that tid, at that time: tids come again. NULL: none has events. */
+const struct ada_thread *ada_cause_thread_of(struct ada_cause_reader *reader, const struct ada_process *process, uint32_t tid, uint64_t ns);
 /* Takes so many events off the budget; false where it is used up. */
 bool ada_cause_pay(struct ada_cause_reader *reader, uint64_t events);
 
@@ -152,8 +158,6 @@ int ada_cause_holds_filtered(struct ada_cause_reader *reader, const struct ada_q
 bool ada_cause_told_itself(const struct ada_question *question);
 void ada_cause_hold_itself(const struct ada_question *question, struct ada_holds *holds);
 bool ada_cause_is_mutex(const struct ada_process *process, uint64_t function_id);
-/* Until when calls of mutexes were filtered the last time before `ns`; `ns`: they still were; 0: never. */
-uint64_t ada_cause_filtered_until(const struct ada_process *process, uint64_t ns);
 /* Which thread ran the initialiser meanwhile. 0 or -ENOMEM. */
 int ada_cause_initialiser(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds);
 /* The last operation of another thread that ended such a wait; NULL: none in that time. `before`: the last one before it, instead. */

@@ -9,7 +9,6 @@
 #include <string.h>
 #include "base/address.h"
 #include "query/cause/internal.h"
-#include "query/session/mutes.h"
 #include "query/session/windows.h"
 
 #define NOTED_EVENTS (2u << 20) /* read for what was noted, beside the budget: most waits lie right before their mark */

@@ -32,6 +32,7 @@ void ada_cause_reader_close(struct ada_cause_reader *reader)
 		free(reader->does[i]);
 	atf_sched_list_close(reader->samples);
 	ada_noted_close(reader->noted);
+	free(reader->lives);
 	free(reader->does);
 	free(reader->counts);
 	free(reader);

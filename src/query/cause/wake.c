@@ -23,14 +23,13 @@ static bool ends_wait(const struct ada_operation *operation, enum ada_does waits
 static bool find_last(struct ada_cause_reader *reader, const struct ada_thread *thread, const struct ada_question *question,
 		      enum ada_does does, bool before, struct ada_operation *by)
 {
-	uint64_t to_ns = before ? question->from_ns : question->to_ns;
-	struct ada_back back = { .reader = reader,
-				 .thread = thread,
-				 .object = question->object,
-				 .at = to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, to_ns + !before),
-				 .by_detail = question->by_detail };
+	uint64_t from_ns = before ? 0 : question->from_ns, to_ns = before ? question->from_ns : question->to_ns;
+	struct ada_back back = { .reader = reader, .thread = thread, .object = question->object, .by_detail = question->by_detail };
 
-	while (ada_back_next(&back, before ? 0 : question->from_ns, by))
+	if (!ada_cause_lived(reader, thread, from_ns, to_ns))
+		return false;
+	back.at = to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, to_ns + !before);
+	while (ada_back_next(&back, from_ns, by))
 		if (ends_wait(by, does))
 			return true;
 	return false;
@@ -46,7 +45,7 @@ const struct ada_thread *ada_cause_waker(struct ada_cause_reader *reader, const 
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
 		struct ada_operation operation;
 
-		if (thread == question->thread || !thread->events || !find_last(reader, thread, question, does, before, &operation) ||
+		if (thread == question->thread || !find_last(reader, thread, question, does, before, &operation) ||
 		    (found && operation.ns <= by->ns))
 			continue;
 		found = thread;
@@ -65,7 +64,9 @@ bool ada_cause_consumed(struct ada_cause_reader *reader, const struct ada_questi
 		struct ada_operation operation;
 		uint64_t end;
 
-		back.at = thread->events ? atf_thread_lower_bound(thread->events, ns) : 0;
+		if (!ada_cause_lived(reader, thread, 0, ns))
+			continue;
+		back.at = atf_thread_lower_bound(thread->events, ns);
 		if (!ada_back_next(&back, 0, &operation) || operation.does != does)
 			continue;
 		end = ada_cause_end(thread, operation.position, thread->count);
@@ -241,7 +242,8 @@ bool ada_cause_writer(struct ada_cause_reader *reader, const struct ada_cause_li
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
 
-		if (thread != link->thread && thread->events && !read_thread(reader, &writes, thread))
+		if (thread != link->thread && ada_cause_lived(reader, thread, link->wait_start_ns, link->wait_end_ns) &&
+		    !read_thread(reader, &writes, thread))
 			return false;
 	}
 	if (!writes.writer || (atf_thread_get(writes.writer->events, writes.position)->timestamp_ns - link->wait_start_ns) * 2 <

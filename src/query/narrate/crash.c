@@ -7,7 +7,6 @@
 #include "elf/debug/functions.h"
 #include "query/calls/calls.h"
 #include "query/narrate/parts.h"
-#include "query/session/mutes.h"
 
 #define CALLS_TOLD 5
 #define MUTED_TOLD 20

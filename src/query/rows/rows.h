@@ -46,8 +46,9 @@ struct ada_sql {
 	uint32_t *symbol_counts;
 	struct ada_table others; /* the rest, by key: numbers in `functions` */
 	ADA_ARRAY(struct ada_sql_function *) functions;
-	ADA_ARRAY(char *) unmet; /* names that the statement gives, and that no function has: ada_unmet() */
-	uint64_t visited;	 /* events that scans looked at: for the tests (ada_visited()) */
+	struct ada_cause_reader *causes; /* what the statement's questions about causes share; NULL: it asked none yet */
+	ADA_ARRAY(char *) unmet;	 /* names that the statement gives, and that no function has: ada_unmet() */
+	uint64_t visited;		 /* events that scans looked at: for the tests (ada_visited()) */
 };
 
 /* NULL: no memory. */

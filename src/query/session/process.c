@@ -176,6 +176,7 @@ static void parse_manifest(struct ada_process *process, const char *text, const 
 void ada_process_free(struct ada_process *process)
 {
 	json_object_put(process->manifest);
+	ada_mutes_free(&process->mutes);
 	ada_array_free(&process->modules);
 	free(process->directory);
 	free(process->path);
@@ -198,6 +199,8 @@ static int add_parts(struct ada_process *process)
 	parse_manifest(process, text, manifest);
 	free(text);
 	process->pid = ada_json_u64(process->manifest, "pid", process->pid);
+	if (!result)
+		result = ada_mutes_read(process);
 	if (!result)
 		result = add_manifest_modules(process);
 	if (!result)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "atf/session/thread.h"
-#include "query/session/mutes.h"
 #include "query/session/windows.h"
 
 enum { BY_NUMBER, BY_TID, BY_NAME, WAYS };

@@ -13,6 +13,7 @@
 #include "query/session/clock_view.h"
 #include "query/session/json.h"
 #include "query/session/module.h"
+#include "query/session/mutes.h"
 
 struct ada_thread {
 	struct ada_process *process;
@@ -55,10 +56,11 @@ struct ada_process {
 	bool finalized;				/* nothing in its directory changes any more */
 	bool complete;				/* finalized, and recorded until the process ended */
 	ADA_ARRAY(struct ada_module *) modules; /* by module id; NULL where there is none. The session's */
-	uint64_t detail_lost;			/* records of windows that could not be written */
-	size_t first_thread, thread_count;	/* in session->threads */
-	size_t first_window, window_count;	/* in session->windows */
-	_Atomic uint64_t end_ns;		/* ada_process_end_ns, once it was asked for */
+	struct ada_mutes mutes;
+	uint64_t detail_lost;		   /* records of windows that could not be written */
+	size_t first_thread, thread_count; /* in session->threads */
+	size_t first_window, window_count; /* in session->windows */
+	_Atomic uint64_t end_ns;	   /* ada_process_end_ns, once it was asked for */
 };
 
 struct ada_session {

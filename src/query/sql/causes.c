@@ -13,6 +13,14 @@ static int code_of(int result)
 	return result == -ENOMEM ? SQLITE_NOMEM : result ? SQLITE_ERROR : SQLITE_OK;
 }
 
+/* One for the whole statement: a join asks for thousands of causes. NULL: no memory. */
+static struct ada_cause_reader *reader_of(struct ada_sql *sql)
+{
+	if (!sql->causes)
+		sql->causes = ada_cause_reader_open(sql->session);
+	return sql->causes;
+}
+
 #define TABLE(table, ...)                                                                                                                  \
 	const struct ada_sql_implementation ada_sql_##table = { .name = #table,                                                            \
 								.cursor_bytes = sizeof(struct ada_sql_rows_cursor),                        \
@@ -64,7 +72,7 @@ static void add_wait(struct ada_sql *sql, struct ada_sql_rows *rows, const struc
 static int waits_first(struct ada_sql_cursor *base, struct ada_error *error)
 {
 	struct ada_sql_rows_cursor *cursor = (struct ada_sql_rows_cursor *)base;
-	struct ada_cause_reader *reader = ada_cause_reader_open(base->sql->session);
+	struct ada_cause_reader *reader = reader_of(base->sql);
 	const struct ada_selection *selection = base->sql->selection;
 	struct ada_waits waits = {};
 	uint64_t from_ns, to_ns;
@@ -81,7 +89,6 @@ static int waits_first(struct ada_sql_cursor *base, struct ada_error *error)
 		    waits.items.items[i].start_ns >= from_ns && waits.items.items[i].start_ns < to_ns)
 			add_wait(base->sql, &cursor->rows, &waits.items.items[i]);
 	ada_waits_free(&waits);
-	ada_cause_reader_close(reader);
 	return result ? code_of(result) : ada_sql_rows_first(cursor);
 }
 TABLE(waits, .costly = 1u << 7 | 1u << 8 | 1u << 13);
@@ -224,12 +231,11 @@ static int causes_first(struct ada_sql_cursor *base, struct ada_error *error)
 
 	if (asked && !ada_sql_place(&base->query, "causes(of_thread, of_index_seq)", error))
 		return SQLITE_ERROR;
-	reader = ada_cause_reader_open(base->sql->session);
+	reader = reader_of(base->sql);
 	if (!reader)
 		return SQLITE_NOMEM;
 	cursor->rows.column_count = base->vtab->table->column_count;
 	result = asked ? add_asked(base, reader) : add_marked(base, reader);
-	ada_cause_reader_close(reader);
 	return result ? code_of(result) : ada_sql_rows_first(cursor);
 }
 TABLE(causes, );

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "query/session/mutes.h"
 #include "query/session/windows.h"
 #include "query/sql/parts.h"
 

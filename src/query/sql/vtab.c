@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/output.h"
+#include "query/cause/cause.h"
 #include "query/sql/parts.h"
 
 static const struct ada_sql_implementation *const implementations[] = {
@@ -26,6 +27,7 @@ void ada_sql_release(struct ada_sql *sql)
 	if (--sql->references)
 		return;
 	ada_sql_names_close(sql);
+	ada_cause_reader_close(sql->causes);
 	for (size_t i = 0; i < sql->unmet.count; i++)
 		free(sql->unmet.items[i]);
 	ada_array_free(&sql->unmet);

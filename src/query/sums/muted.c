@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/hash.h"
-#include "query/session/mutes.h"
 #include "query/sums/edges.h"
 
 const char *ada_muted_text(unsigned int muted)
