@@ -70,7 +70,7 @@ struct ada_cause_reader {
 	bool asked_samples;
 	struct ada_noted *noted; /* of this process; NULL: nothing was noted of it */
 	const struct ada_process *noted_of;
-	struct ada_life *lives; /* of this process's threads (lives.c); NULL: there was no memory, or nobody asked yet */
+	struct ada_life *lives; /* of this process's threads; NULL: there was no memory, or nobody asked yet */
 	const struct ada_process *lives_of;
 };
 enum ada_does ada_cause_does(struct ada_cause_reader *reader, const struct ada_process *process, uint64_t function_id);
