@@ -47,6 +47,7 @@ static void turn(struct world *world)
 		} else if (function->verdict == ADA_VERDICT_RETURN) {
 			assert_true(function->out);
 			function->out = false;
+			ada_decide_returned(&world->decider, world->now_ns);
 			world->returned++;
 		}
 	}
@@ -109,6 +110,34 @@ static void trials_are_cheap(void **state)
 	}
 	assert_true(over / (double)(600 * SECOND) < 0.05);
 	assert_true(early > 0 && world.returned - late < early);
+}
+
+/* A server that was seen to start: what is out costs a hundred times what it did when it went. Over ten minutes it costs too much for a
+ * hundredth of the time, and little comes and goes. */
+static void who_relapses_rests(void **state)
+{
+	struct world world = { .decider.budget = 0.05, .count = FUNCTIONS };
+	unsigned over = 0, late = 0;
+
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		world.shares[i] = 0.002;
+	turn(&world);
+	assert_true(world.left > 0);
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		world.shares[i] = world.functions[i].out ? 0.2 : 0.0002;
+	for (uint64_t i = 0; i < 600 * SECOND; i++) {
+		turn(&world);
+		over += cost_of(&world) > 0.05;
+		if (i == 60 * SECOND)
+			late = world.returned;
+	}
+	assert_in_range(over, 1, 6 * SECOND);
+	assert_in_range(world.returned - late, 1, 60);
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		world.shares[i] = 0.0002;
+	run(&world, 360 * SECOND); /* the longest pause, and a rest */
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		assert_false(world.functions[i].out);
 }
 
 static void they_return_when_their_rate_falls(void **state)
@@ -231,6 +260,7 @@ int main(void)
 		cmocka_unit_test(settles_at_once_and_stays),
 		cmocka_unit_test(cheap_programs_lose_nothing),
 		cmocka_unit_test(trials_are_cheap),
+		cmocka_unit_test(who_relapses_rests),
 		cmocka_unit_test(they_return_when_their_rate_falls),
 		cmocka_unit_test(what_is_fixed_stays),
 		cmocka_unit_test(leaves_go_first),

@@ -104,6 +104,27 @@ static void bring_back(struct ada_decider *decider, const struct ada_budget_look
 	decider->trial_ns = look->now_ns + ADA_BUDGET_TRIAL_NS;
 }
 
+void ada_decide_returned(struct ada_decider *decider, uint64_t now_ns)
+{
+	decider->returned_ns = now_ns;
+}
+
+static void judge_returns(struct ada_decider *decider, uint64_t now_ns)
+{
+	uint64_t longer = decider->rest_ns ? 2 * decider->rest_ns : ADA_BUDGET_REST_NS;
+	bool proved = now_ns >= decider->returned_ns + ADA_BUDGET_PROOF_NS;
+
+	if (!decider->returned_ns || (!proved && decider->cost <= decider->budget))
+		return;
+	decider->returned_ns = 0;
+	if (proved) {
+		decider->rest_ns /= 2;
+		return;
+	}
+	decider->rest_ns = longer < ADA_BUDGET_REST_MAX_NS ? longer : ADA_BUDGET_REST_MAX_NS;
+	decider->rested_ns = now_ns + decider->rest_ns;
+}
+
 /* Whoever has stayed in for as long as it would be kept out is trusted again. */
 static void forgive(const struct ada_budget_look *look, struct ada_budget_function *functions, size_t count)
 {
@@ -122,13 +143,14 @@ void ada_decide(struct ada_decider *decider, const struct ada_budget_look *look,
 
 	forgive(look, functions, count);
 	decider->cost = measure(look, functions, count);
+	judge_returns(decider, look->now_ns);
 	for (size_t i = 0; i < count; i++)
 		if (functions[i].out && functions[i].fixed)
 			functions[i].verdict = ADA_VERDICT_RETURN;
 	choices = calloc(count + 1, sizeof *choices);
 	if (choices && decider->cost > decider->budget)
 		take_out(decider, functions, count, choices);
-	else if (choices && decider->cost < decider->budget * ADA_BUDGET_HIGH)
+	else if (choices && decider->cost < decider->budget * ADA_BUDGET_HIGH && look->now_ns >= decider->rested_ns)
 		bring_back(decider, look, functions, count, choices);
 	free(choices);
 }

@@ -11,6 +11,10 @@
  *
  * Looks differ from each other by a fifth where nothing changes: were there no such distance between HIGH and LOW, functions would come
  * and go all the time, and a change costs more than most of them.
+ *
+ * A relapse: it costs more than the budget soon behind a return. Then what is known of shares is no longer true, as in a server that was seen to
+ * start, and now serves; or they change from look to look. Nothing returns for a rest, which is twice as long each time, and half as long
+ * again where what has returned stays for a while.
  */
 #ifndef ADA_RECORDER_DECIDE_H
 #define ADA_RECORDER_DECIDE_H
@@ -23,6 +27,9 @@
 #define ADA_BUDGET_PAUSE_NS 5000000000ull
 #define ADA_BUDGET_PAUSE_MAX_NS 300000000000ull
 #define ADA_BUDGET_TRIAL_NS 2000000000ull /* between two trials */
+#define ADA_BUDGET_PROOF_NS 1000000000ull /* behind a return: what costs too much by then is a relapse */
+#define ADA_BUDGET_REST_NS 2000000000ull
+#define ADA_BUDGET_REST_MAX_NS 60000000000ull
 
 enum ada_verdict { ADA_VERDICT_STAY, ADA_VERDICT_LEAVE, ADA_VERDICT_RETURN };
 struct ada_budget_function {
@@ -51,12 +58,15 @@ struct ada_budget_look {
 	double unseen;	  /* events that were lost, for each that was counted */
 };
 struct ada_decider {
-	double budget;	   /* share of the program's own time, above 0 */
-	double cost;	   /* as of the last look: the sum of the shares that are in */
-	uint64_t trial_ns; /* the next trial is not before */
+	double budget;		     /* share of the program's own time, above 0 */
+	double cost;		     /* as of the last look: the sum of the shares that are in */
+	uint64_t trial_ns;	     /* the next trial is not before */
+	uint64_t returned_ns;	     /* when one returned last that has not proved yet to fit; 0: none */
+	uint64_t rest_ns, rested_ns; /* the last rest behind a relapse, and until when nothing returns */
 };
 /* Verdicts on all functions. Nothing changes by them: the caller says what it has done. */
 void ada_decide(struct ada_decider *decider, const struct ada_budget_look *look, struct ada_budget_function *functions, size_t count);
+void ada_decide_returned(struct ada_decider *decider, uint64_t now_ns);	      /* a hook that was chosen for it is back */
 void ada_decide_left(struct ada_budget_function *function, uint64_t now_ns);  /* its hook is out */
 void ada_decide_stays(struct ada_budget_function *function, uint64_t now_ns); /* it is out, and is to be for a pause from now on */
 #endif

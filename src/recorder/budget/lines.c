@@ -72,6 +72,8 @@ void ada_budget_returned(struct ada_budget *budget, size_t position, uint64_t ns
 	/* It may be called from other places by the time that it goes out again. But slots are found by looks at all of them, and those don't see
 	 * what is out: the ones that were known to lead to it still do. */
 	line->found = line->found && !line->words.patch && !line->words.filters;
+	if (!budget->functions.items[position].fixed)
+		ada_decide_returned(&budget->decider, ns);
 	ada_stops_add(&budget->provider->stops.returned, 1);
 }
 
