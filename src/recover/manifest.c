@@ -179,13 +179,6 @@ static json_object *array(json_object *object, const char *key)
 	return found;
 }
 
-static int by_id(const void *left, const void *right)
-{
-	uint64_t a = ada_json_u64(*(json_object *const *)left, "id", 0), b = ada_json_u64(*(json_object *const *)right, "id", 0);
-
-	return a < b ? -1 : a > b;
-}
-
 static void draft_fill(struct ada_draft *draft)
 {
 	const struct ada_process *process = draft->process;
@@ -195,11 +188,13 @@ static void draft_fill(struct ada_draft *draft)
 	uint64_t last_ns = ada_session_last_ns(process->session, process->first_thread, process->thread_count);
 	char reason[256];
 
+	ada_recover_sort_threads(draft, threads);
 	for (size_t i = 0; i < process->thread_count; i++)
 		json_object_array_add(notes,
 				      ada_recover_add_thread(draft, threads, &process->session->threads.items[process->first_thread + i]));
+	ada_recover_sort_threads(draft, threads);
 	ada_recover_add_absent(draft, threads);
-	json_object_array_sort(threads, by_id);
+	ada_recover_sort_threads(draft, threads);
 	ada_recover_set(lane, "event_count", draft->sums.events);
 	ada_recover_set(lane, "lost", draft->sums.lost);
 	ada_recover_set(lane, "gaps", draft->sums.gaps);
@@ -209,7 +204,7 @@ static void draft_fill(struct ada_draft *draft)
 	ada_recover_set(ada_recover_part(manifest, "metrics"), "persisted_events", draft->sums.records);
 	array(manifest, "modules");
 	add_modules(draft);
-	json_object_array_sort(ada_json_get(manifest, "modules"), by_id);
+	json_object_array_sort(ada_json_get(manifest, "modules"), ada_recover_by_number);
 	if (!json_object_is_type(ada_json_get(manifest, "endNs"), json_type_int))
 		ada_recover_set(manifest, "endNs", last_ns ? last_ns : ada_json_u64(manifest, "startNs", 0));
 	take_crash(draft);

@@ -14,6 +14,7 @@ struct ada_draft {
 	const struct ada_saved_windows *windows;
 	const struct ada_salvaged *salvaged; /* NULL: nothing of its memory was there */
 	json_object *manifest;
+	size_t sorted;		    /* so many of its threads[], the first ones, lie by number: in these a thread is looked for */
 	struct ada_draft_sums sums; /* of all threads */
 };
 
@@ -21,6 +22,9 @@ struct ada_draft {
 void ada_recover_set_text(json_object *object, const char *key, const char *text);
 void ada_recover_set_object(json_object *object, const char *key, json_object *value);
 
+int ada_recover_by_number(const void *left, const void *right); /* for json_object_array_sort: by `id` */
+/* From now on these are all the threads that are looked for: none of those added behind is asked for. */
+void ada_recover_sort_threads(struct ada_draft *draft, json_object *threads);
 /* Adds the thread's entry in threads[]: what recovery has to say of the thread. */
 json_object *ada_recover_add_thread(struct ada_draft *draft, json_object *threads, const struct ada_thread *thread);
 /* Adds threads without a file: none of their events was ever committed. */

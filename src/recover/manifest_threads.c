@@ -10,12 +10,31 @@
 #include "recorder/files/json.h"
 #include "recover/manifest.h"
 
-static json_object *find_thread(json_object *threads, uint32_t number)
+static uint64_t number_of(const json_object *entry)
 {
-	for (size_t i = 0; i < ada_json_length(threads); i++)
-		if (ada_json_u64(json_object_array_get_idx(threads, i), "id", UINT64_MAX) == number)
-			return json_object_array_get_idx(threads, i);
-	return NULL;
+	return ada_json_u64(entry, "id", 0);
+}
+
+int ada_recover_by_number(const void *left, const void *right)
+{
+	uint64_t a = number_of(*(json_object *const *)left), b = number_of(*(json_object *const *)right);
+
+	return a < b ? -1 : a > b;
+}
+
+void ada_recover_sort_threads(struct ada_draft *draft, json_object *threads)
+{
+	json_object_array_sort(threads, ada_recover_by_number);
+	draft->sorted = ada_json_length(threads);
+}
+
+/* A program may have had a hundred thousand threads. */
+static json_object *find_thread(const struct ada_draft *draft, json_object *threads, uint32_t number)
+{
+	size_t at = ada_first_not(i, 0, draft->sorted, number_of(json_object_array_get_idx(threads, i)) < number);
+	json_object *entry = at < draft->sorted ? json_object_array_get_idx(threads, at) : NULL;
+
+	return entry && number_of(entry) == number ? entry : NULL;
 }
 
 /* A thread that the recorder had not told of yet. */
@@ -174,7 +193,7 @@ void ada_recover_take_counts(const struct ada_draft *draft, json_object *lane, j
 
 json_object *ada_recover_add_thread(struct ada_draft *draft, json_object *threads, const struct ada_thread *thread)
 {
-	json_object *object = find_thread(threads, thread->number), *note = json_object_new_object();
+	json_object *object = find_thread(draft, threads, thread->number), *note = json_object_new_object();
 	const AtfTotalsHeader none = {}, *totals = thread->events ? atf_thread_totals(thread->events) : NULL;
 	uint64_t live = thread->events ? atf_thread_live(thread->events) : 0;
 	struct ada_draft_sums sums = { .events = thread->count - live + (totals ? totals->event_count : 0) };
@@ -219,7 +238,8 @@ void ada_recover_add_absent(struct ada_draft *draft, json_object *threads)
 					     .tid = draft->salvaged->threads.items[id].tid,
 					     .process = (struct ada_process *)draft->process };
 
-		if (!find_thread(threads, id))
+		/* One that has just taken its number has no tid yet, and did nothing; nor do those have one that a damaged count speaks of. */
+		if (thread.tid && !find_thread(draft, threads, id))
 			json_object_put(ada_recover_add_thread(draft, threads, &thread));
 	}
 }
