@@ -24,6 +24,7 @@
 #define STILL_SPEAKS 1000u /* events in a look of a function whose hook is out: it is called in ways that weren't known */
 #define HISTORY_STEP 4u	   /* chunks of detail, so often: 80 s until the pool is all there */
 #define HISTORY_NS 1000000000ull
+#define HOOKS_LEAST 0.2	   /* of the budget, that hooks may cost however much else is recorded */
 #define FLIP_NS 3000000ull /* --debug-flip: between changes */
 #define FLIP_STOP_NS 500000000ull
 #define FLIP_FUNCTIONS 48u
@@ -242,6 +243,15 @@ static void tell_parent(struct ada_budget *budget)
 	ada_learned_tell_parent(budget);
 }
 
+/* What the scheduling lane takes isn't there for hooks; nor is what the recorder takes, where programs would have it. */
+static double budget_of_hooks(struct ada_recorder *recorder, uint64_t now_ns)
+{
+	double whole = recorder->options->budget, left = whole - ada_sched_share(recorder->sched);
+	double least = left < whole * HOOKS_LEAST ? left : whole * HOOKS_LEAST, rest = left - ada_own_share(&recorder->own, now_ns);
+
+	return rest > least ? rest : least;
+}
+
 static void look(struct ada_budget *budget, uint64_t now_ns, uint64_t cpu_ns)
 {
 	struct ada_provider *provider = budget->provider;
@@ -251,8 +261,7 @@ static void look(struct ada_budget *budget, uint64_t now_ns, uint64_t cpu_ns)
 		.now_ns = now_ns, .cpu_ns = cpu_ns - budget->base_cpu_ns, .event_ns = price.event_ns, .object_ns = price.object_ns
 	};
 
-	/* What the scheduling lane takes isn't there for hooks. */
-	budget->decider.budget = provider->recorder->options->budget - ada_sched_share(provider->recorder->sched);
+	budget->decider.budget = budget_of_hooks(provider->recorder, now_ns);
 	for (size_t i = 0; i < budget->functions.count; i++)
 		budget->functions.items[i].events = budget->functions.items[i].objects = 0;
 	ada_ledger_news(&provider->ledger, take_news, budget);

@@ -31,6 +31,7 @@
 #include "recorder/files/place.h"
 #include "recorder/files/scribe.h"
 #include "recorder/host/options.h"
+#include "recorder/host/own.h"
 #include "recorder/host/presence.h"
 #include "recorder/host/process.h"
 #include "recorder/host/program.h"
@@ -170,6 +171,7 @@ struct ada_recorder {
 	uint32_t ticks_a_wait; /* ADA_WAIT_NS by that clock, as it began */
 	/* As the first agent has measured it (abi/wire.h); 0: not known. The second is read only where the first is there (atomic) */
 	uint32_t price_event, price_object;
+	struct ada_own own; /* main thread's */
 	struct ada_sink *sink;
 	bool flush;	     /* main thread's: what threads have done by now is wanted in their files, */
 	uint64_t flushed_ns; /* and when that was last begun */
