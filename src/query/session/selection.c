@@ -22,8 +22,16 @@ static bool thread_is(const struct ada_thread *thread, const char *text, int way
 	return number == (way == BY_NUMBER ? thread->number : thread->tid);
 }
 
-static bool is_selected(const struct ada_selection *selection, const struct ada_thread *thread)
+/* Threads stand in the session's order, but where the user named several. */
+bool ada_selection_has(const struct ada_selection *selection, const struct ada_thread *thread)
 {
+	size_t at;
+
+	if (selection->threads.count == selection->session->threads.count)
+		return true;
+	at = ada_first_not(i, 0, selection->threads.count, selection->threads.items[i] < thread);
+	if (at < selection->threads.count && selection->threads.items[at] == thread)
+		return true;
 	for (size_t i = 0; i < selection->threads.count; i++)
 		if (selection->threads.items[i] == thread)
 			return true;
@@ -45,7 +53,7 @@ static int add_threads(struct ada_selection *selection, const char *text, bool *
 			if (!thread_is(thread, text, way))
 				continue;
 			*found = true;
-			if (!is_selected(selection, thread))
+			if (!ada_selection_has(selection, thread))
 				result = ada_array_push(&selection->threads, thread);
 		}
 	return result;
