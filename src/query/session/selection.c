@@ -247,6 +247,12 @@ bool ada_selection_has_aged(const struct ada_selection *selection, const struct 
 	return totals && selection->from_ns <= totals->time_start_ns && selection->to_ns > totals->time_end_ns;
 }
 
+/* What was found out of a process last: its threads stand one behind the other. */
+struct kept {
+	const struct ada_process *process; /* NULL: none was asked about */
+	bool all;
+};
+
 /* Whether a window has kept all of this time. */
 static bool is_kept(const struct ada_process *process, uint64_t from_ns, uint64_t to_ns)
 {
@@ -264,13 +270,15 @@ static bool is_kept(const struct ada_process *process, uint64_t from_ns, uint64_
 }
 
 /* Calls and ends of a thread that have gone, and some of which are of this time. */
-static uint64_t aged_of(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns)
+static uint64_t aged_of(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns, struct kept *kept)
 {
 	const AtfTotalsHeader *totals = thread->events ? atf_thread_totals(thread->events) : NULL;
 
-	if (totals && from_ns && is_kept(thread->process, from_ns, to_ns))
+	if (!totals || from_ns > totals->time_end_ns || to_ns <= totals->time_start_ns)
 		return 0;
-	return totals && from_ns <= totals->time_end_ns && to_ns > totals->time_start_ns ? totals->calls + totals->ends : 0;
+	if (from_ns && kept->process != thread->process)
+		*kept = (struct kept){ thread->process, is_kept(thread->process, from_ns, to_ns) };
+	return from_ns && kept->all ? 0 : totals->calls + totals->ends;
 }
 
 /* Of the events that are missing in an answer. */
@@ -291,6 +299,7 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 	const struct ada_session *session = selection->session;
 	struct ada_completeness answer = { .events = events, .complete = !session->problems.count };
 	bool whole_time = all && !selection->from_ns && selection->to_ns == UINT64_MAX;
+	struct kept kept = {};
 
 	for (size_t i = 0; i < selection->threads.count; i++) {
 		const struct ada_thread *thread = selection->threads.items[i];
@@ -300,7 +309,7 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 
 		answer.lost += missing;
 		answer.overwritten += overwritten_of(thread, missing);
-		answer.aged += aged_of(thread, selection->from_ns, selection->to_ns);
+		answer.aged += aged_of(thread, selection->from_ns, selection->to_ns, &kept);
 		if (!thread->process->complete || thread->skipped)
 			answer.complete = false;
 	}
@@ -346,6 +355,7 @@ struct ada_completeness ada_session_completeness(const struct ada_session *sessi
 {
 	struct ada_completeness answer = { .complete = !session->problems.count };
 	struct ada_muted_sum muted = { 0 };
+	struct kept kept = {};
 
 	for (size_t i = 0; i < session->threads.count; i++) {
 		const struct ada_thread *thread = &session->threads.items[i];
@@ -353,7 +363,7 @@ struct ada_completeness ada_session_completeness(const struct ada_session *sessi
 		answer.events += thread->count;
 		answer.lost += ada_thread_lost(thread);
 		answer.overwritten += overwritten_of(thread, ada_thread_lost(thread));
-		answer.aged += aged_of(&session->threads.items[i], 0, UINT64_MAX);
+		answer.aged += aged_of(&session->threads.items[i], 0, UINT64_MAX, &kept);
 		answer.complete &= !session->threads.items[i].skipped;
 	}
 	for (size_t i = 0; i < session->processes.count; i++) {
