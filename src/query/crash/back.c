@@ -104,7 +104,7 @@ static int open_reading(struct reading *reading)
 
 int ada_crash_read_back(const struct ada_crash_back *back, uint64_t *read_ns)
 {
-	struct reading reading = { .back = back, .left = EVENTS_BUDGET };
+	struct reading reading = { .back = back, .left = back->budget ? back->budget : EVENTS_BUDGET };
 	uint64_t slice_ns = FIRST_SLICE_NS;
 	int status = open_reading(&reading);
 

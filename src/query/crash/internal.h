@@ -53,6 +53,7 @@ struct ada_crash_back {
 	uint64_t until_ns; /* events before this time, but of `own`, which has events, those in front of own_end */
 	const struct ada_thread *own;
 	uint64_t own_end;
+	uint64_t budget;			  /* events that are read of all threads; 0: as many as an answer is worth */
 	unsigned int (*sort)(const char *symbol); /* what a function's events are for who asks, 0: nothing; asked once a function */
 	void (*see)(void *context, const struct ada_thread *thread, uint64_t position,
 		    unsigned int sort);		  /* each thread's last event first */
