@@ -137,7 +137,11 @@ static void test_numbers_of_threads(void **state)
 		assert_int_equal(session->threads.items[i].number, expected[i].number);
 		assert_int_equal(session->threads.items[i].tid, expected[i].tid);
 		assert_int_equal(!session->threads.items[i].entry, i == 2);
+		assert_ptr_equal(ada_process_thread(session->processes.items[0], expected[i].number), &session->threads.items[i]);
 	}
+	assert_null(ada_process_thread(session->processes.items[0], 2));
+	assert_null(ada_process_thread(session->processes.items[0], 4));
+	assert_null(ada_process_thread(session->processes.items[0], (1ull << 32) + 1));
 }
 
 static void test_one_process(void **state)
@@ -182,6 +186,31 @@ static void test_select(void **state)
 	}
 }
 
+/* Of threads that were named, and in whatever order. */
+static void test_what_is_selected(void **state)
+{
+	static const struct {
+		const char *threads;
+		bool has[3];
+	} cases[] = { { NULL, { true, true, true } },
+		      { "idle", { false, true, false } },
+		      { "second,first", { true, false, true } },
+		      { "second,idle", { false, true, true } } };
+	struct fixture *fixture = *state;
+
+	make_two(fixture);
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct ada_selection selection;
+		struct ada_error error = {};
+
+		assert_int_equal(ada_selection_open(&selection, fixture->session, cases[i].threads, NULL, NULL, &error), 0);
+		for (size_t j = 0; j < 3; j++)
+			assert_int_equal(ada_selection_has(&selection, &fixture->session->threads.items[j]), cases[i].has[j]);
+		ada_selection_close(&selection);
+	}
+}
+
 static void test_directory_numbers(void **state)
 {
 	uint32_t number;
@@ -210,6 +239,7 @@ int main(void)
 		FIXTURE_TEST(test_numbers_of_threads),
 		FIXTURE_TEST(test_one_process),
 		FIXTURE_TEST(test_select),
+		FIXTURE_TEST(test_what_is_selected),
 		cmocka_unit_test(test_directory_numbers),
 	};
 

@@ -1,4 +1,6 @@
 /* Which functions go so that recording costs what is allowed, and whose time theirs becomes. */
+#include <stdlib.h>
+#include <unistd.h>
 #include "../test.h"
 
 #include "query/sums/tune.h"
@@ -61,6 +63,29 @@ static void time_of_what_goes_is_that_of_who_stays(void **state)
 	ada_tune_free(&tune);
 }
 
+/* main and, in it, 200,000 calls of two functions that go, each in the one before: a climb from each of them would take minutes. */
+static void the_time_of_a_deep_recursion_is_told_at_once(void **state)
+{
+	enum { DEEP = 200000 };
+	struct ada_tree_node *deep = calloc(DEEP, sizeof *deep);
+	struct ada_tree tall = { .nodes = { deep, DEEP, DEEP } };
+	struct ada_tune tune;
+
+	assert_non_null(deep);
+	deep[0].function_id = ADA_NO_FUNCTION;
+	deep[1] = (struct ada_tree_node){ .function_id = 1, .key = 1, .calls = 1, .self_ns = 1000000 };
+	for (uint32_t i = 2; i < DEEP; i++)
+		deep[i] = (struct ada_tree_node){ .function_id = 2 + i % 2, .key = 2 + i % 2, .parent = i - 1, .calls = 1, .self_ns = 3 };
+	alarm(20);
+	assert_int_equal(ada_tune_compute(&tune, &tall, 1), 0);
+	alarm(0);
+	assert_int_equal(tune.going, 2);
+	assert_int_equal(tune.functions.items[2].key, 1);
+	assert_int_equal(tune.functions.items[2].blurred_ns, 3 * (DEEP - 2));
+	ada_tune_free(&tune);
+	free(deep);
+}
+
 static void what_is_rare_stays_though_it_is_not_enough(void **state)
 {
 	struct ada_tune tune;
@@ -78,6 +103,7 @@ int main(void)
 		cmocka_unit_test(nothing_goes_where_all_is_allowed),
 		cmocka_unit_test(the_shortest_goes_first),
 		cmocka_unit_test(time_of_what_goes_is_that_of_who_stays),
+		cmocka_unit_test(the_time_of_a_deep_recursion_is_told_at_once),
 		cmocka_unit_test(what_is_rare_stays_though_it_is_not_enough),
 	};
 

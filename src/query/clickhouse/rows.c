@@ -143,12 +143,9 @@ static bool has_number(const json_object *object, const char *key)
 static void put_marked_event(struct ada_rowbinary *rows, const struct ada_process *process, const json_object *mark)
 {
 	uint64_t number = ada_json_u64(mark, "thread", UINT64_MAX), segment = ada_json_u64(mark, "segment", 0), seq;
-	const struct ada_thread *thread = NULL;
+	const struct ada_thread *thread = ada_process_thread(process, number);
 	uint64_t id = ada_json_u64(mark, "functionId", 0);
 
-	for (size_t i = 0; i < process->thread_count; i++)
-		if (process->session->threads.items[process->first_thread + i].number == number)
-			thread = &process->session->threads.items[process->first_thread + i];
 	seq = ada_json_u64(mark, "indexSeq", 0);
 	for (uint64_t i = 0; thread && thread->events && i < segment && i < atf_thread_segments(thread->events); i++)
 		seq += atf_index_count(atf_thread_segment(thread->events, (uint32_t)i));

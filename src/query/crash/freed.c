@@ -1,6 +1,7 @@
 /* A pointer to a block that was freed before: an argument of an open call, whose block was given back before that call began, or meanwhile by
  * another thread, and not given out anew since. Where the call's own thread freed it within the call, that counts only if the address that
  * crashed lies in the block. And a block given to free that was freed before, which made libc abort. */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +9,9 @@
 #include "query/session/source.h"
 #include "query/session/windows.h"
 
-#define FRAMES_ASKED 8		 /* from the innermost one outwards */
-#define EVENTS_READ (1ull << 18) /* of each thread, before the crash */
+#define FRAMES_ASKED 8 /* from the innermost one outwards */
 
-enum does { DOES_NOTHING, DOES_FREE, DOES_ALLOCATE };
+enum does { DOES_NOTHING, DOES_FREE = 1, DOES_ALLOCATE = 2, DOES_BOTH = 3 };
 
 struct block_event { /* what happened to a block last */
 	const struct ada_thread *thread;
@@ -19,59 +19,121 @@ struct block_event { /* what happened to a block last */
 	bool freed;
 };
 
+struct asked { /* for a block that an argument points to */
+	uint64_t block;
+	size_t frame;
+	char *argument;	  /* its name */
+	bool is_register; /* without a type */
+	struct block_event last;
+};
+
+struct hunt {
+	ADA_ARRAY(struct asked) asked; /* what is found out about the first of them that is a mistake counts */
+	bool asks_unmapped;
+	uint64_t address; /* that is not mapped */
+	struct block_event unmapped;
+};
+
+/* realloc gives back what it was called with, and gives out what it returns. */
 static enum does does_of(const char *symbol)
 {
 	if (!strcmp(symbol, "free") || !strcmp(symbol, "cfree") || !strcmp(symbol, "munmap") || !strncmp(symbol, "_ZdlPv", 6) ||
 	    !strncmp(symbol, "_ZdaPv", 6))
 		return DOES_FREE;
-	if (!strcmp(symbol, "malloc") || !strcmp(symbol, "calloc") || !strcmp(symbol, "realloc") || !strcmp(symbol, "reallocarray") ||
-	    !strcmp(symbol, "aligned_alloc") || !strcmp(symbol, "memalign") || !strcmp(symbol, "mmap") || !strncmp(symbol, "_Znw", 4) ||
-	    !strncmp(symbol, "_Zna", 4) || !strcmp(symbol, "strdup") || !strcmp(symbol, "strndup") || !strcmp(symbol, "realpath") ||
-	    !strcmp(symbol, "getcwd") || !strcmp(symbol, "fopen"))
+	if (!strncmp(symbol, "realloc", 7) && (!symbol[7] || !strcmp(symbol + 7, "array")))
+		return DOES_BOTH;
+	if (!strcmp(symbol, "malloc") || !strcmp(symbol, "calloc") || !strcmp(symbol, "aligned_alloc") || !strcmp(symbol, "memalign") ||
+	    !strcmp(symbol, "mmap") || !strncmp(symbol, "_Znw", 4) || !strncmp(symbol, "_Zna", 4) || !strcmp(symbol, "strdup") ||
+	    !strcmp(symbol, "strndup") || !strcmp(symbol, "realpath") || !strcmp(symbol, "getcwd") || !strcmp(symbol, "fopen"))
 		return DOES_ALLOCATE;
 	return DOES_NOTHING;
 }
 
-/* Whether the event gave back or gave out the block that begins there. realloc gives back what it was called with. */
-static bool is_about(const struct ada_thread *thread, uint64_t position, const struct ada_event *event, uint64_t block, bool *freed)
-{
-	const char *symbol = ada_crash_symbol(thread->process, event->function_id);
-	enum does does = does_of(symbol);
-	struct atf_detail record;
+/* munmap is of another sort for whoever asks what covers an address. */
+#define UNMAPS 4u
 
-	*freed = event->event_kind == ADA_EVENT_CALL;
-	if (does == DOES_NOTHING || (*freed ? does == DOES_ALLOCATE && strncmp(symbol, "realloc", 7) : does == DOES_FREE) ||
-	    (event->event_kind != ADA_EVENT_CALL && event->event_kind != ADA_EVENT_RETURN))
-		return false;
-	return !ada_thread_detail(thread, position, &record) && record.x[0] == block;
+static unsigned int sort_of(const char *symbol)
+{
+	return does_of(symbol) | (strcmp(symbol, "munmap") ? 0 : UNMAPS);
 }
 
-/* The last such event of all threads before the crash, of its own before `before`. False: there is none. */
-static bool last_of(const struct ada_crash_cause *cause, uint64_t block, uint64_t before, struct block_event *last)
+/* Threads are read side by side: the last of them in time is it; of the same time, that of the later thread, and the later of one thread. */
+static void keep_last(struct block_event *last, const struct ada_thread *thread, uint64_t position, bool freed)
 {
-	const struct ada_process *process = cause->process;
+	uint64_t ns = atf_thread_get(thread->events, position)->timestamp_ns;
 
-	*last = (struct block_event){};
-	for (size_t i = 0; i < process->thread_count; i++) {
-		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
-		uint64_t end = thread->events ? atf_thread_lower_bound(thread->events, cause->ns + 1) : 0;
-		uint64_t first;
+	if (!last->thread || (last->thread != thread && ns >= last->ns))
+		*last = (struct block_event){ thread, position, ns, freed };
+}
 
-		end = thread == cause->thread && before < end ? before : end;
-		first = end > EVENTS_READ ? end - EVENTS_READ : 0;
-		for (uint64_t at = end; at-- > first;) {
-			const struct ada_event *event = atf_thread_get(thread->events, at);
-			bool freed;
+/* Whether the event gave back or gave out one of the blocks that are asked for. */
+static void see(void *context, const struct ada_thread *thread, uint64_t position, unsigned int sort)
+{
+	bool freed = atf_thread_get(thread->events, position)->event_kind == ADA_EVENT_CALL;
+	struct hunt *hunt = context;
+	struct atf_detail record;
 
-			if (event->timestamp_ns < last->ns)
-				break;
-			if (!is_about(thread, at, event, block, &freed))
-				continue;
-			*last = (struct block_event){ thread, at, event->timestamp_ns, freed };
-			break;
-		}
-	}
-	return last->thread;
+	if (!(sort & (freed ? DOES_FREE : DOES_ALLOCATE)) || ada_thread_detail(thread, position, &record))
+		return;
+	for (size_t i = 0; i < hunt->asked.count; i++)
+		if (hunt->asked.items[i].block == record.x[0])
+			keep_last(&hunt->asked.items[i].last, thread, position, freed);
+	if (sort & UNMAPS && hunt->asks_unmapped && hunt->address - record.x[0] < ((record.x[1] + 4095) & ~4095ull))
+		keep_last(&hunt->unmapped, thread, position, true);
+}
+
+static bool is_answered(const void *context)
+{
+	const struct hunt *hunt = context;
+
+	for (size_t i = 0; i < hunt->asked.count; i++)
+		if (!hunt->asked.items[i].last.thread)
+			return false;
+	return !hunt->asks_unmapped || hunt->unmapped.thread;
+}
+
+static void drop_older(struct block_event *last, uint64_t read_ns)
+{
+	if (last->ns < read_ns)
+		*last = (struct block_event){};
+}
+
+/* Finds the last such events of all threads before the crash, of its own before `before`, in one go for all that is asked. Where not all
+ * could be read, an event that is older than what was read of another thread is none: that thread may have been given the block since. */
+static int read_back(const struct ada_crash_cause *cause, struct hunt *hunt, uint64_t before)
+{
+	uint64_t end = atf_thread_lower_bound(cause->thread->events, cause->ns + 1), read_ns;
+	struct ada_crash_back back = { .process = cause->process,
+				       .until_ns = cause->ns + 1,
+				       .own = cause->thread,
+				       .own_end = before < end ? before : end,
+				       .sort = sort_of,
+				       .see = see,
+				       .is_answered = is_answered,
+				       .context = hunt };
+	int result = ada_crash_read_back(&back, &read_ns);
+
+	for (size_t i = 0; i < hunt->asked.count; i++)
+		drop_older(&hunt->asked.items[i].last, read_ns);
+	drop_older(&hunt->unmapped, read_ns);
+	return result;
+}
+
+static void hunt_free(struct hunt *hunt)
+{
+	for (size_t i = 0; i < hunt->asked.count; i++)
+		free(hunt->asked.items[i].argument);
+	ada_array_free(&hunt->asked);
+}
+
+static int ask_block(struct hunt *hunt, uint64_t block, size_t frame, const char *argument, bool is_register)
+{
+	struct asked asked = { .block = block, .frame = frame, .argument = strdup(argument), .is_register = is_register };
+
+	if (asked.argument && !ada_array_push(&hunt->asked, asked))
+		return 0;
+	free(asked.argument);
+	return -ENOMEM;
 }
 
 /* Whether the frame was given the block after it was freed, or while another thread freed it. */
@@ -96,94 +158,99 @@ static void blame_event(struct ada_crash_cause *cause, enum ada_crash_kind kind,
 	cause->culprit_function_id = event->function_id;
 }
 
-static int blame(struct ada_crash_cause *cause, enum ada_crash_kind kind, size_t frame, const struct ada_argument *argument,
-		 const struct block_event *last)
+/* Takes the name of the argument. */
+static int blame(struct ada_crash_cause *cause, enum ada_crash_kind kind, size_t frame, struct asked *asked)
 {
-	blame_event(cause, kind, last->thread, last->position);
+	blame_event(cause, kind, asked->last.thread, asked->last.position);
 	cause->frame = frame;
-	cause->object = (uint64_t)argument->number;
-	cause->argument = strdup(argument->name);
-	return cause->argument ? ada_stack_at(&cause->culprit_path, last->thread, last->position + 1) : -12;
+	cause->object = asked->block;
+	cause->argument = asked->argument;
+	asked->argument = NULL;
+	return ada_stack_at(&cause->culprit_path, asked->last.thread, asked->last.position + 1);
 }
 
 /* Without types nobody knows which registers are arguments. One is where the innermost call's code accesses memory by what was in it when the
  * call began, or by what it loaded from there, whichever way it came to the instruction that crashed. Its block has to be freed by then. */
-static int ask_registers(struct ada_crash_cause *cause, const struct atf_detail *record)
+static int ask_registers(const struct ada_crash_cause *cause, struct hunt *hunt, const struct atf_detail *record)
 {
 	static const uint32_t bits[] = { 1u << 7, 1u << 6, 1u << 2, 1u << 1, 1u << 8, 1u << 9 }; /* rdi rsi rdx rcx r8 r9 */
 	size_t frame = cause->path.frames.count - 1;
 	const struct ada_frame *of = &cause->path.frames.items[frame];
 	struct ada_crash_flow flow = { .to = ada_crash_number(cause, "rip"), .points = true };
+	int result = 0;
 
 	if (!ada_process_code(cause->process, of->function_id, flow.to, &flow.start, &flow.bytes))
 		return 0;
 	flow.from = flow.start;
-	for (unsigned int i = 0; i < sizeof bits / sizeof *bits; i++) {
-		struct ada_argument argument = { .name = (char[]){ (char)('1' + i), 0 }, .number = (int64_t)record->x[i] };
-		struct block_event last;
-
+	for (unsigned int i = 0; i < sizeof bits / sizeof *bits && !result; i++) {
 		flow.has = bits[i];
-		if (record->x[i] && !ada_captured_redacted(record, (int)i) && ada_crash_flows(cause, &flow) &&
-		    last_of(cause, record->x[i], UINT64_MAX, &last) && last.freed && last.ns < of->start_ns)
-			return blame(cause, ADA_CRASH_FREED, frame, &argument, &last);
+		if (record->x[i] && !ada_captured_redacted(record, (int)i) && ada_crash_flows(cause, &flow))
+			result = ask_block(hunt, record->x[i], frame, (char[]){ (char)('1' + i), 0 }, true);
 	}
-	return 0;
+	return result;
 }
 
-/* The last munmap of all threads that covers the address, where nothing is mapped now. */
-static int blame_unmapped(struct ada_crash_cause *cause)
+/* Asks for what the frame's pointers lead to. */
+static int ask_frame(const struct ada_crash_cause *cause, struct hunt *hunt, size_t frame)
 {
-	const struct ada_process *process = cause->process;
-	uint64_t address = ada_crash_number(cause, "faultAddress");
+	struct ada_arguments arguments;
+	struct atf_detail record;
+	int result = ada_crash_arguments(cause->thread, cause->path.frames.items[frame].position, &arguments, &record);
 
-	for (size_t i = 0; i < process->thread_count; i++) {
-		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
-		uint64_t end = thread->events ? atf_thread_lower_bound(thread->events, cause->ns + 1) : 0;
-		uint64_t first = end > EVENTS_READ ? end - EVENTS_READ : 0;
+	for (size_t i = 0; i < arguments.items.count && !result; i++) {
+		const struct ada_argument *argument = &arguments.items.items[i];
 
-		for (uint64_t at = end; at-- > first && atf_thread_get(thread->events, at)->timestamp_ns >= cause->culprit_ns;) {
-			const struct ada_event *event = atf_thread_get(thread->events, at);
-			struct atf_detail record;
-
-			if (event->event_kind != ADA_EVENT_CALL || strcmp(ada_crash_symbol(process, event->function_id), "munmap") ||
-			    ada_thread_detail(thread, at, &record) || address - record.x[0] >= ((record.x[1] + 4095) & ~4095ull))
-				continue;
-			blame_event(cause, ADA_CRASH_FREED, thread, at);
-			break;
-		}
+		if (ada_crash_is_pointer(argument) && argument->number)
+			result = ask_block(hunt, (uint64_t)argument->number, frame, argument->name, false);
 	}
-	cause->object = address;
-	return cause->culprit ? ada_stack_at(&cause->culprit_path, cause->culprit, cause->culprit_position + 1) : 0;
+	if (!result && frame + 1 == cause->path.frames.count && !arguments.known && record.lr)
+		result = ask_registers(cause, hunt, &record);
+	ada_arguments_free(&arguments);
+	return result;
+}
+
+static bool is_culprit(const struct ada_crash_cause *cause, const struct asked *asked)
+{
+	const struct ada_frame *frame = &cause->path.frames.items[asked->frame];
+
+	if (!asked->last.thread)
+		return false;
+	return asked->is_register ? asked->last.freed && asked->last.ns < frame->start_ns :
+				    is_mistake(cause, frame, asked->block, &asked->last);
+}
+
+/* The last munmap of all threads that covers the address, where nothing is mapped now, if no argument leads to a block. */
+static int judge(struct ada_crash_cause *cause, struct hunt *hunt)
+{
+	for (size_t i = 0; i < hunt->asked.count; i++)
+		if (is_culprit(cause, &hunt->asked.items[i]))
+			return blame(cause, ADA_CRASH_FREED, hunt->asked.items[i].frame, &hunt->asked.items[i]);
+	if (!hunt->asks_unmapped)
+		return 0;
+	cause->object = hunt->address;
+	if (!hunt->unmapped.thread)
+		return 0;
+	blame_event(cause, ADA_CRASH_FREED, hunt->unmapped.thread, hunt->unmapped.position);
+	return ada_stack_at(&cause->culprit_path, cause->culprit, cause->culprit_position + 1);
 }
 
 int ada_crash_freed(struct ada_crash_cause *cause)
 {
 	size_t count = cause->path.frames.count;
+	struct hunt hunt = {};
 	int result = 0;
 
 	if ((cause->signal != SIGSEGV && cause->signal != SIGBUS) || !cause->recorded || !cause->thread)
 		return 0;
-	for (size_t i = count; i-- > 0 && count - i <= FRAMES_ASKED && !result && cause->kind == ADA_CRASH_UNKNOWN;) {
-		const struct ada_frame *frame = &cause->path.frames.items[i];
-		struct ada_arguments arguments;
-		struct block_event last;
-		struct atf_detail record;
-
-		result = ada_crash_arguments(cause->thread, frame->position, &arguments, &record);
-		for (size_t j = 0; j < arguments.items.count && !result && cause->kind == ADA_CRASH_UNKNOWN; j++) {
-			const struct ada_argument *argument = &arguments.items.items[j];
-			uint64_t block = (uint64_t)argument->number;
-
-			if (ada_crash_is_pointer(argument) && block && last_of(cause, block, UINT64_MAX, &last) &&
-			    is_mistake(cause, frame, block, &last))
-				result = blame(cause, ADA_CRASH_FREED, i, argument, &last);
-		}
-		if (!result && i + 1 == count && !arguments.known && record.lr && cause->kind == ADA_CRASH_UNKNOWN)
-			result = ask_registers(cause, &record);
-		ada_arguments_free(&arguments);
-	}
-	if (!result && cause->kind == ADA_CRASH_UNKNOWN && ada_crash_code(cause) == SEGV_MAPERR)
-		result = blame_unmapped(cause);
+	for (size_t i = count; i-- > 0 && count - i <= FRAMES_ASKED && !result;)
+		result = ask_frame(cause, &hunt, i);
+	hunt.asks_unmapped = ada_crash_code(cause) == SEGV_MAPERR;
+	hunt.address = ada_crash_number(cause, "faultAddress");
+	if (!result)
+		result = read_back(cause, &hunt, UINT64_MAX);
+	if (!result)
+		result = judge(cause, &hunt);
+	hunt_free(&hunt);
 	return result;
 }
 
@@ -197,7 +264,7 @@ int ada_crash_freed_twice(struct ada_crash_cause *cause)
 {
 	size_t frame = cause->path.frames.count;
 	struct ada_arguments arguments;
-	struct block_event last;
+	struct hunt hunt = {};
 	struct atf_detail record;
 	int result;
 
@@ -210,9 +277,13 @@ int ada_crash_freed_twice(struct ada_crash_cause *cause)
 	if (!frame--)
 		return 0;
 	result = ada_crash_arguments(cause->thread, cause->path.frames.items[frame].position, &arguments, &record);
-	if (!result && arguments.items.count && arguments.items.items[0].number &&
-	    last_of(cause, (uint64_t)arguments.items.items[0].number, cause->path.frames.items[frame].position, &last) && last.freed)
-		result = blame(cause, ADA_CRASH_TWICE, frame ? frame - 1 : 0, &arguments.items.items[0], &last);
+	if (!result && arguments.items.count && arguments.items.items[0].number)
+		result = ask_block(&hunt, (uint64_t)arguments.items.items[0].number, frame, arguments.items.items[0].name, false);
+	if (!result && hunt.asked.count)
+		result = read_back(cause, &hunt, cause->path.frames.items[frame].position);
+	if (!result && hunt.asked.count && hunt.asked.items[0].last.freed)
+		result = blame(cause, ADA_CRASH_TWICE, frame ? frame - 1 : 0, &hunt.asked.items[0]);
+	hunt_free(&hunt);
 	ada_arguments_free(&arguments);
 	return result;
 }

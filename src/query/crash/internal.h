@@ -1,4 +1,4 @@
-/* Parts of crash.c. Each leaves the kind as it is where it finds nothing. 0 or -ENOMEM. */
+/* Parts of crash.c. Each leaves the kind as it is where it finds nothing. 0, -ENOMEM, or -EINTR once ada_interrupted(). */
 #ifndef ADA_QUERY_CRASH_INTERNAL_H
 #define ADA_QUERY_CRASH_INTERNAL_H
 #include <Zydis/Zydis.h>
@@ -45,6 +45,23 @@ bool ada_crash_flows(const struct ada_crash_cause *cause, const struct ada_crash
 
 /* Whether the innermost open call called through a pointer to where no code is: *address lies behind that call. */
 bool ada_crash_called(const struct ada_crash_cause *cause, uint64_t *address); /* jumped.c */
+
+/* back.c: what the threads of a process did before a time. Calls and their returns are read backwards, of each thread and in all only so many,
+ * all threads' last ones first. */
+struct ada_crash_back {
+	const struct ada_process *process;
+	uint64_t until_ns; /* events before this time, but of `own`, which has events, those in front of own_end */
+	const struct ada_thread *own;
+	uint64_t own_end;
+	uint64_t budget;			  /* events that are read of all threads; 0: as many as an answer is worth */
+	unsigned int (*sort)(const char *symbol); /* what a function's events are for who asks, 0: nothing; asked once a function */
+	void (*see)(void *context, const struct ada_thread *thread, uint64_t position,
+		    unsigned int sort);		  /* each thread's last event first */
+	bool (*is_answered)(const void *context); /* by what was seen: then nothing older matters */
+	void *context;
+};
+/* *read_ns: from this time on the events of all threads were seen; of older ones, only some. 0, -ENOMEM, or -EINTR once ada_interrupted(). */
+int ada_crash_read_back(const struct ada_crash_back *back, uint64_t *read_ns);
 
 /* --- instruction.c --------------------------------------------------------------------------------------------------------- */
 

@@ -77,38 +77,58 @@ static bool find_caught(struct place *at)
 	return false;
 }
 
-/* Whether the event says whose object that is. */
-static bool is_about(const struct ada_thread *thread, uint64_t position, uint64_t object)
-{
-	const char *symbol = called(thread, position);
-	bool caught = !strcmp(symbol, "__cxa_begin_catch");
-	struct atf_detail record;
+/* Whose object that is, says the last of these events of all threads. */
+enum tells { TELLS_NOTHING, TELLS_CAUGHT, TELLS_MADE };
 
-	return (caught || !strcmp(symbol, MAKES)) && !ada_thread_detail(thread, position, &record) &&
-	       record.x[0] + (caught ? HEADER_BYTES : 0) == object;
+struct search {
+	uint64_t object, last_ns;
+	struct place last;
+};
+
+static unsigned int sort_of(const char *symbol)
+{
+	if (!strcmp(symbol, "__cxa_begin_catch"))
+		return TELLS_CAUGHT;
+	return strcmp(symbol, MAKES) ? TELLS_NOTHING : TELLS_MADE;
 }
 
-/* Moves to the last such event of all threads. */
-static bool find_object(struct place *at, uint64_t object)
+static void see(void *context, const struct ada_thread *thread, uint64_t position, unsigned int sort)
 {
-	const struct ada_process *process = at->thread->process;
-	uint64_t before = atf_thread_get(at->thread->events, at->position)->timestamp_ns, last_ns = 0;
-	struct place last = {};
+	const struct ada_event *event = atf_thread_get(thread->events, position);
+	struct search *search = context;
+	struct atf_detail record;
 
-	for (size_t i = 0; i < process->thread_count; i++) {
-		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
-		uint64_t end = thread == at->thread ? at->position : thread->events ? atf_thread_lower_bound(thread->events, before) : 0;
-		uint64_t first = first_asked(end);
-
-		while (end-- > first && atf_thread_get(thread->events, end)->timestamp_ns >= last_ns)
-			if (is_about(thread, end, object)) {
-				last = (struct place){ thread, end };
-				last_ns = atf_thread_get(thread->events, end)->timestamp_ns;
-				break;
-			}
+	if (event->event_kind != ADA_EVENT_CALL || search->last.thread == thread || event->timestamp_ns < search->last_ns)
+		return;
+	if (!ada_thread_detail(thread, position, &record) && record.x[0] + (sort == TELLS_CAUGHT ? HEADER_BYTES : 0) == search->object) {
+		search->last = (struct place){ thread, position };
+		search->last_ns = event->timestamp_ns;
 	}
-	*at = last;
-	return last.thread;
+}
+
+static bool is_answered(const void *context)
+{
+	return ((const struct search *)context)->last.thread;
+}
+
+/* Moves to there. 0, -ENOMEM, or -EINTR once ada_interrupted(). */
+static int find_object(struct place *at, uint64_t object, bool *found)
+{
+	struct search search = { .object = object };
+	struct ada_crash_back back = { .process = at->thread->process,
+				       .until_ns = atf_thread_get(at->thread->events, at->position)->timestamp_ns,
+				       .own = at->thread,
+				       .own_end = at->position,
+				       .sort = sort_of,
+				       .see = see,
+				       .is_answered = is_answered,
+				       .context = &search };
+	uint64_t read_ns;
+	int result = ada_crash_read_back(&back, &read_ns);
+
+	*found = !result && search.last.thread && search.last_ns >= read_ns;
+	*at = search.last;
+	return result;
 }
 
 /* The object that std::rethrow_exception's argument holds. */
@@ -128,27 +148,38 @@ static bool read_kept(const struct place *at, uint64_t *object)
 	return false;
 }
 
-/* Moves from where it was thrown once more to where it was thrown before, or made. */
-static bool step_back(struct place *at)
+/* Moves from where it was thrown once more to where it was thrown before, or made. As find_object. */
+static int step_back(struct place *at, bool *found)
 {
 	uint64_t object;
+	int result;
 
-	if (!is_kept(called(at->thread, at->position)))
-		return find_handler(at) && find_caught(at);
-	return read_kept(at, &object) && find_object(at, object) &&
-	       (strcmp(called(at->thread, at->position), "__cxa_begin_catch") || find_caught(at));
+	*found = false;
+	if (!is_kept(called(at->thread, at->position))) {
+		*found = find_handler(at) && find_caught(at);
+		return 0;
+	}
+	if (!read_kept(at, &object))
+		return 0;
+	result = find_object(at, object, found);
+	if (*found && !strcmp(called(at->thread, at->position), "__cxa_begin_catch"))
+		*found = find_caught(at);
+	return result;
 }
 
 int ada_crash_read_rethrown(struct ada_crash_cause *cause, const struct ada_thread *thread, uint64_t position)
 {
 	struct place at = { thread, position };
+	bool found = true;
 	int result;
 
 	cause->kind = ADA_CRASH_EXCEPTION;
 	cause->is_rethrown = true;
-	for (int i = 0; ada_crash_rethrows(called(at.thread, at.position)); i++)
-		if (i == TIMES_MAX || !step_back(&at))
-			return 0;
+	for (int i = 0; ada_crash_rethrows(called(at.thread, at.position)); i++) {
+		result = i < TIMES_MAX ? step_back(&at, &found) : 0;
+		if (result || i == TIMES_MAX || !found)
+			return result;
+	}
 	cause->is_made = !strcmp(called(at.thread, at.position), MAKES);
 	cause->culprit = at.thread;
 	cause->culprit_position = at.position;

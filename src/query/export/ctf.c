@@ -193,18 +193,10 @@ static int compare_marks(const void *left, const void *right)
 	return a->ns != b->ns ? (a->ns > b->ns) - (a->ns < b->ns) : (a->window > b->window) - (a->window < b->window);
 }
 
-static const struct ada_thread *find_thread(const struct ada_process *process, uint64_t number)
-{
-	for (size_t i = 0; i < process->thread_count; i++)
-		if (process->session->threads.items[process->first_thread + i].number == number)
-			return &process->session->threads.items[process->first_thread + i];
-	return NULL;
-}
-
 /* index_seq as everywhere: the manifest counts by segment. -1 where the mark has none. */
 static int64_t position_of(const struct ada_process *process, const json_object *entry)
 {
-	const struct ada_thread *thread = find_thread(process, ada_json_u64(entry, "thread", UINT64_MAX));
+	const struct ada_thread *thread = ada_process_thread(process, ada_json_u64(entry, "thread", UINT64_MAX));
 	uint64_t segment = ada_json_u64(entry, "segment", 0), position = ada_json_u64(entry, "indexSeq", UINT64_MAX);
 
 	if (!thread || position > INT64_MAX)

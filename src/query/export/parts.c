@@ -95,10 +95,9 @@ const char *ada_export_process_name(const struct ada_process *process)
 /* The thread of the process with this number, if it is selected; else NULL. */
 static const struct ada_thread *thread_of(const struct ada_selection *selection, const struct ada_process *process, uint64_t number)
 {
-	for (size_t i = 0; i < selection->threads.count; i++)
-		if (selection->threads.items[i]->process == process && selection->threads.items[i]->number == number)
-			return selection->threads.items[i];
-	return NULL;
+	const struct ada_thread *thread = ada_process_thread(process, number);
+
+	return thread && ada_selection_has(selection, thread) ? thread : NULL;
 }
 
 static bool has_number(const json_object *entry, const char *key)

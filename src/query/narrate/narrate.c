@@ -60,8 +60,10 @@ static void drop_unfounded(struct ada_narrative *narrative)
 
 static int story_tell(struct ada_story *story, struct ada_error *error)
 {
-	int result = ada_narrate_find_losses(story);
+	int result = ada_narrate_select(story);
 
+	if (!result)
+		result = ada_narrate_find_losses(story);
 	if (result)
 		return ada_error_system(error, -result, "%s", story->session->path);
 	story->narrative->completeness = completeness_of(story, error, &result);

@@ -22,8 +22,16 @@ static bool thread_is(const struct ada_thread *thread, const char *text, int way
 	return number == (way == BY_NUMBER ? thread->number : thread->tid);
 }
 
-static bool is_selected(const struct ada_selection *selection, const struct ada_thread *thread)
+/* Threads stand in the session's order, but where the user named several. */
+bool ada_selection_has(const struct ada_selection *selection, const struct ada_thread *thread)
 {
+	size_t at;
+
+	if (selection->threads.count == selection->session->threads.count)
+		return true;
+	at = ada_first_not(i, 0, selection->threads.count, selection->threads.items[i] < thread);
+	if (at < selection->threads.count && selection->threads.items[at] == thread)
+		return true;
 	for (size_t i = 0; i < selection->threads.count; i++)
 		if (selection->threads.items[i] == thread)
 			return true;
@@ -45,7 +53,7 @@ static int add_threads(struct ada_selection *selection, const char *text, bool *
 			if (!thread_is(thread, text, way))
 				continue;
 			*found = true;
-			if (!is_selected(selection, thread))
+			if (!ada_selection_has(selection, thread))
 				result = ada_array_push(&selection->threads, thread);
 		}
 	return result;
@@ -239,6 +247,12 @@ bool ada_selection_has_aged(const struct ada_selection *selection, const struct 
 	return totals && selection->from_ns <= totals->time_start_ns && selection->to_ns > totals->time_end_ns;
 }
 
+/* What was found out of a process last: its threads stand one behind the other. */
+struct kept {
+	const struct ada_process *process; /* NULL: none was asked about */
+	bool all;
+};
+
 /* Whether a window has kept all of this time. */
 static bool is_kept(const struct ada_process *process, uint64_t from_ns, uint64_t to_ns)
 {
@@ -256,13 +270,15 @@ static bool is_kept(const struct ada_process *process, uint64_t from_ns, uint64_
 }
 
 /* Calls and ends of a thread that have gone, and some of which are of this time. */
-static uint64_t aged_of(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns)
+static uint64_t aged_of(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns, struct kept *kept)
 {
 	const AtfTotalsHeader *totals = thread->events ? atf_thread_totals(thread->events) : NULL;
 
-	if (totals && from_ns && is_kept(thread->process, from_ns, to_ns))
+	if (!totals || from_ns > totals->time_end_ns || to_ns <= totals->time_start_ns)
 		return 0;
-	return totals && from_ns <= totals->time_end_ns && to_ns > totals->time_start_ns ? totals->calls + totals->ends : 0;
+	if (from_ns && kept->process != thread->process)
+		*kept = (struct kept){ thread->process, is_kept(thread->process, from_ns, to_ns) };
+	return from_ns && kept->all ? 0 : totals->calls + totals->ends;
 }
 
 /* Of the events that are missing in an answer. */
@@ -283,6 +299,7 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 	const struct ada_session *session = selection->session;
 	struct ada_completeness answer = { .events = events, .complete = !session->problems.count };
 	bool whole_time = all && !selection->from_ns && selection->to_ns == UINT64_MAX;
+	struct kept kept = {};
 
 	for (size_t i = 0; i < selection->threads.count; i++) {
 		const struct ada_thread *thread = selection->threads.items[i];
@@ -292,7 +309,7 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 
 		answer.lost += missing;
 		answer.overwritten += overwritten_of(thread, missing);
-		answer.aged += aged_of(thread, selection->from_ns, selection->to_ns);
+		answer.aged += aged_of(thread, selection->from_ns, selection->to_ns, &kept);
 		if (!thread->process->complete || thread->skipped)
 			answer.complete = false;
 	}
@@ -338,6 +355,7 @@ struct ada_completeness ada_session_completeness(const struct ada_session *sessi
 {
 	struct ada_completeness answer = { .complete = !session->problems.count };
 	struct ada_muted_sum muted = { 0 };
+	struct kept kept = {};
 
 	for (size_t i = 0; i < session->threads.count; i++) {
 		const struct ada_thread *thread = &session->threads.items[i];
@@ -345,7 +363,7 @@ struct ada_completeness ada_session_completeness(const struct ada_session *sessi
 		answer.events += thread->count;
 		answer.lost += ada_thread_lost(thread);
 		answer.overwritten += overwritten_of(thread, ada_thread_lost(thread));
-		answer.aged += aged_of(&session->threads.items[i], 0, UINT64_MAX);
+		answer.aged += aged_of(&session->threads.items[i], 0, UINT64_MAX, &kept);
 		answer.complete &= !session->threads.items[i].skipped;
 	}
 	for (size_t i = 0; i < session->processes.count; i++) {

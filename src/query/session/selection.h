@@ -16,6 +16,7 @@ int ada_selection_open(struct ada_selection *selection, const struct ada_session
 		       const char *to, struct ada_error *error);
 /* Narrows it to window `number` of the session: the window's process between the window's bounds. */
 int ada_selection_narrow(struct ada_selection *selection, uint64_t number, struct ada_error *error);
+bool ada_selection_has(const struct ada_selection *selection, const struct ada_thread *thread); /* of its session */
 void ada_selection_close(struct ada_selection *selection);
 /* The thread's events in the selection's time: [*first, *end). None where the thread has no files. */
 void ada_selection_range(const struct ada_selection *selection, const struct ada_thread *thread, uint64_t *first, uint64_t *end);

@@ -138,6 +138,14 @@ static uint64_t first_event_ns(const struct ada_session *session)
 	return first == UINT64_MAX ? 0 : first;
 }
 
+const struct ada_thread *ada_process_thread(const struct ada_process *process, uint64_t number)
+{
+	const struct ada_thread *threads = process->session->threads.items + process->first_thread;
+	uint64_t at = ada_first_not(i, 0, process->thread_count, threads[i].number < number);
+
+	return at < process->thread_count && threads[at].number == number ? &threads[at] : NULL;
+}
+
 uint64_t ada_session_last_ns(const struct ada_session *session, size_t first, size_t count)
 {
 	uint64_t last = 0;

@@ -90,6 +90,8 @@ void ada_session_problem(struct ada_session *session, const char *format, ...) _
 
 /* The module of a function of this process; NULL: the recording knows none. */
 struct ada_module *ada_process_module(const struct ada_process *process, uint64_t function_id);
+/* The thread of this number; NULL: it has none. */
+const struct ada_thread *ada_process_thread(const struct ada_process *process, uint64_t number);
 /* Whether the functions of its module are recorded; else its calls are those that recorded modules make. */
 bool ada_process_traces(const struct ada_process *process, uint64_t function_id);
 /* A number that is the same for the same function of the same module in every process. */

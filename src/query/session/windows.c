@@ -61,20 +61,16 @@ bool ada_mark_event(const struct ada_process *process, const json_object *mark, 
 {
 	uint64_t number = ada_json_u64(mark, "thread", UINT64_MAX), segment = ada_json_u64(mark, "segment", 0);
 	uint64_t at = ada_json_u64(mark, "indexSeq", UINT64_MAX);
+	const struct ada_thread *one = ada_process_thread(process, number);
 
-	for (size_t i = 0; i < process->thread_count; i++) {
-		const struct ada_thread *one = &process->session->threads.items[process->first_thread + i];
-
-		if (one->number != number || !one->events || at == UINT64_MAX || segment >= atf_thread_segments(one->events) ||
-		    at >= atf_index_count(atf_thread_segment(one->events, (uint32_t)segment)))
-			continue;
-		for (uint32_t j = 0; j < segment; j++) /* its number counts in its segment */
-			at += atf_index_count(atf_thread_segment(one->events, j));
-		*thread = one;
-		*position = at;
-		return true;
-	}
-	return false;
+	if (!one || !one->events || at == UINT64_MAX || segment >= atf_thread_segments(one->events) ||
+	    at >= atf_index_count(atf_thread_segment(one->events, (uint32_t)segment)))
+		return false;
+	for (uint32_t i = 0; i < segment; i++) /* its number counts in its segment */
+		at += atf_index_count(atf_thread_segment(one->events, i));
+	*thread = one;
+	*position = at;
+	return true;
 }
 
 /* The CALL of that very time. */
@@ -95,7 +91,7 @@ bool ada_mark_span(const struct ada_process *process, const json_object *mark, s
 {
 	const json_object *begin = ada_json_get(mark, "begin");
 	json_object *key = ada_json_get(mark, "key");
-	uint64_t number = ada_json_u64(begin, "thread", UINT64_MAX);
+	const struct ada_thread *thread = ada_process_thread(process, ada_json_u64(begin, "thread", UINT64_MAX));
 
 	*span = (struct ada_mark_span){ .begin_ns = ada_json_u64(begin, "tsNs", 0), .position = UINT64_MAX };
 	if (!span->begin_ns)
@@ -106,14 +102,10 @@ bool ada_mark_span(const struct ada_process *process, const json_object *mark, s
 		snprintf(span->key, sizeof span->key, "%s", json_object_get_string(key));
 	else
 		snprintf(span->key, sizeof span->key, "%#llx", (unsigned long long)json_object_get_uint64(key));
-	for (size_t i = 0; i < process->thread_count && !span->thread; i++) {
-		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
-
-		if (thread->number == number && thread->events)
-			span->thread = thread;
+	if (thread && thread->events) {
+		span->thread = thread;
+		span->position = call_at(thread, span->begin_ns);
 	}
-	if (span->thread)
-		span->position = call_at(span->thread, span->begin_ns);
 	return true;
 }
 

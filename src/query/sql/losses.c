@@ -18,17 +18,7 @@ struct losses_cursor {
 /* Where a recording is over, the manifest says how many LOST records a thread has. */
 static bool may_have_records(const struct ada_thread *thread)
 {
-	const json_object *threads = ada_json_get(thread->process->manifest, "threads");
-
-	if (!thread->process->finalized)
-		return true;
-	for (size_t i = 0; i < ada_json_length(threads); i++) {
-		const json_object *entry = json_object_array_get_idx(threads, i);
-
-		if (ada_json_u64(entry, "id", UINT64_MAX) == thread->number)
-			return ada_json_u64(entry, "gaps", 1);
-	}
-	return true;
+	return !thread->process->finalized || ada_json_u64(thread->entry, "gaps", 1);
 }
 
 static const char *reason_of(const struct ada_thread *thread)

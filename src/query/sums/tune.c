@@ -70,22 +70,24 @@ static struct ada_tune_function *function_of(struct ada_tune *tune, const struct
 	return has_function(node) && ada_table_get(by_key, node->key, &position) ? &tune->functions.items[position] : NULL;
 }
 
-/* The time of a call that goes is that of the nearest one above that stays. */
-static void blur(struct ada_tune *tune, const struct ada_tree *tree, const struct ada_table *by_key)
+/* The time of a call that goes is that of the nearest one above that stays, which is the same for a node that goes as for its parent: those
+ * stand in front of their children. */
+static int blur(struct ada_tune *tune, const struct ada_tree *tree, const struct ada_table *by_key)
 {
+	struct ada_tune_function **staying = calloc(tree->nodes.count + 1, sizeof *staying); /* by node; NULL: none stays */
+
+	if (!staying)
+		return -ENOMEM;
 	for (size_t i = 1; i < tree->nodes.count; i++) {
-		const struct ada_tree_node *node = &tree->nodes.items[i], *above = node;
+		const struct ada_tree_node *node = &tree->nodes.items[i];
 		struct ada_tune_function *function = function_of(tune, by_key, node);
 
-		if (!function || !function->goes)
-			continue;
-		while (function && function->goes) {
-			above = &tree->nodes.items[above->parent];
-			function = function_of(tune, by_key, above);
-		}
-		if (function)
-			function->blurred_ns += node->self_ns;
+		staying[i] = function && function->goes ? staying[node->parent] : function;
+		if (function && function->goes && staying[i])
+			staying[i]->blurred_ns += node->self_ns;
 	}
+	free(staying);
+	return 0;
 }
 
 static int compare_shown(const void *left, const void *right)
@@ -115,7 +117,7 @@ int ada_tune_compute(struct ada_tune *tune, const struct ada_tree *tree, uint64_
 	}
 	if (!status) {
 		choose_going(tune, order, calls_allowed);
-		blur(tune, tree, &by_key);
+		status = blur(tune, tree, &by_key);
 		if (tune->functions.count)
 			qsort(tune->functions.items, tune->functions.count, sizeof *tune->functions.items, compare_shown);
 	}

@@ -98,6 +98,7 @@ void ada_narrate_forget(struct ada_story *story)
 	for (size_t i = 0; i < story->losses.count; i++)
 		ada_array_free(&story->losses.items[i].positions);
 	ada_array_free(&story->losses);
+	ada_array_free(&story->selects);
 	ada_array_free(&story->libraries);
 	ada_narrate_close_tracks(story);
 	ada_name_list_close(&story->names);

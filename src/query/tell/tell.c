@@ -149,12 +149,20 @@ void ada_narrate_cite_thread(struct ada_story *story, const struct ada_thread *t
 
 /* --- what is selected --------------------------------------------------------------------------------------------------- */
 
+int ada_narrate_select(struct ada_story *story)
+{
+	int result = 0;
+
+	while (story->selects.count < story->session->threads.count && !result)
+		result = ada_array_push(&story->selects, false);
+	for (size_t i = 0; i < story->selection->threads.count && !result; i++)
+		story->selects.items[story->selection->threads.items[i] - story->session->threads.items] = true;
+	return result;
+}
+
 bool ada_narrate_selects_thread(const struct ada_story *story, const struct ada_thread *thread)
 {
-	for (size_t i = 0; i < story->selection->threads.count; i++)
-		if (story->selection->threads.items[i] == thread)
-			return true;
-	return false;
+	return story->selects.items[thread - story->session->threads.items];
 }
 
 /* Also selects a process without threads, unless the user named a thread. */

@@ -50,6 +50,7 @@ struct ada_story {
 	struct ada_table norm_numbers;
 	ADA_ARRAY(struct ada_norm) norms;
 	struct ada_edges edges;
+	ADA_ARRAY(bool) selects;			/* by thread of the session: whether `selection` has it */
 	ADA_ARRAY(struct ada_thread_losses) losses;	/* by thread of the session */
 	ADA_ARRAY(struct ada_stack_track) tracks;	/* by thread of the session; none until first asked */
 	ADA_ARRAY(const struct ada_module *) libraries; /* of which it was told that they are not recorded */
@@ -137,6 +138,7 @@ void ada_narrate_close_tracks(struct ada_story *story);
 /* The events of a thread in a window and in the time selected: [*first, *end). False: none. */
 bool ada_narrate_range(const struct ada_story *story, const struct ada_thread *thread, const struct ada_recorded_window *window,
 		       uint64_t *first, uint64_t *end);
+int ada_narrate_select(struct ada_story *story); /* before anything else, once `selection` is known. 0 or -ENOMEM */
 bool ada_narrate_selects_thread(const struct ada_story *story, const struct ada_thread *thread);
 bool ada_narrate_selects_process(const struct ada_story *story, const struct ada_process *process);
 #endif

@@ -132,38 +132,36 @@ static uint64_t count_holes(const struct ada_thread *thread, const struct ada_re
 
 static void sum_thread(struct sums *sums, const struct ada_recorded_window *windows, const struct ada_thread *thread)
 {
+	uint64_t first_ns, last_ns;
+
 	for (uint32_t i = 0; i < atf_thread_segments(thread->events); i++) {
 		const struct atf_detail_file *file = atf_thread_detail_file(thread->events, i);
 
 		if (file)
 			sum_file(sums, windows, file);
 	}
-	for (size_t i = 0; i < sums->count; i++)
-		sums->windows[i].holes += count_holes(thread, &windows[i]);
+	if (!thread->count)
+		return;
+	first_ns = atf_thread_get(thread->events, 0)->timestamp_ns;
+	last_ns = atf_thread_get(thread->events, thread->count - 1)->timestamp_ns;
+	for (size_t i = 0; i < sums->count; i++) /* few of the windows of a short thread */
+		if (windows[i].start_ns <= last_ns && windows[i].end_ns >= first_ns)
+			sums->windows[i].holes += count_holes(thread, &windows[i]);
 }
 
 /* The event that a mark names, if it is there. */
 static const struct ada_event *mark_event(const struct ada_process *process, const json_object *mark)
 {
-	const struct ada_session *session = process->session;
+	const struct ada_thread *thread = ada_process_thread(process, ada_json_u64(mark, "thread", UINT64_MAX));
+	uint64_t seq = ada_json_u64(mark, "indexSeq", UINT64_MAX);
+	uint32_t segment = (uint32_t)ada_json_u64(mark, "segment", 0);
+	const struct atf_index *index = thread && thread->events ? atf_thread_segment(thread->events, segment) : NULL;
 
-	for (size_t i = 0; i < process->thread_count; i++) {
-		const struct ada_thread *thread = &session->threads.items[process->first_thread + i];
-		const struct atf_index *index;
-		uint64_t seq = ada_json_u64(mark, "indexSeq", UINT64_MAX);
-		uint32_t segment;
-
-		if (!thread->events || thread->number != ada_json_u64(mark, "thread", UINT64_MAX))
-			continue;
-		segment = (uint32_t)ada_json_u64(mark, "segment", 0);
-		index = atf_thread_segment(thread->events, segment);
-		if (!index || seq >= atf_index_count(index))
-			return NULL;
-		while (segment--)
-			seq += atf_index_count(atf_thread_segment(thread->events, segment));
-		return atf_thread_get(thread->events, seq);
-	}
-	return NULL;
+	if (!index || seq >= atf_index_count(index))
+		return NULL;
+	while (segment--)
+		seq += atf_index_count(atf_thread_segment(thread->events, segment));
+	return atf_thread_get(thread->events, seq);
 }
 
 /* How many of the window's marks name an event that isn't there or is another one. Times may have been raised a little where the clock

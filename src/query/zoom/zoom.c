@@ -140,31 +140,52 @@ int ada_zoom_open(struct ada_zoom *zoom, const struct ada_session *session)
 	return 0;
 }
 
-/* The same thread of the session as it was; NULL: it is new, or its first segments went, so that its events have other positions. */
-static struct ada_zoom_thread *find_before(const struct ada_zoom *zoom, const struct ada_zoom_thread *now)
-{
-	for (size_t i = 0; i < zoom->thread_count; i++) {
-		struct ada_zoom_thread *before = &zoom->threads[i];
+struct pairing { /* of the processes of a session with those that it had before */
+	const struct ada_process *now, *before;
+	size_t next; /* of those before: mostly the next process is this one */
+};
 
-		if (before->builder && before->thread->number == now->thread->number &&
-		    !strcmp(before->thread->process->directory, now->thread->process->directory))
-			return before->first_segment == now->first_segment && before->live == now->live &&
-					       (before->whole ? before->read == now->thread->count : before->read <= now->thread->count) ?
-				       before :
-				       NULL;
+static const struct ada_process *process_before(const struct ada_session *session, const struct ada_process *now, struct pairing *pairing)
+{
+	size_t count = session->processes.count;
+
+	if (pairing->now == now)
+		return pairing->before;
+	*pairing = (struct pairing){ .now = now, .next = pairing->next };
+	for (size_t i = 0; i < count; i++) {
+		size_t at = (pairing->next + i) % count;
+
+		if (!strcmp(session->processes.items[at]->directory, now->directory)) {
+			pairing->before = session->processes.items[at];
+			pairing->next = at + 1;
+			break;
+		}
 	}
-	return NULL;
+	return pairing->before;
+}
+
+/* The same thread of the session as it was; NULL: it is new, or its first segments went, so that its events have other positions. */
+static struct ada_zoom_thread *find_before(const struct ada_zoom *zoom, const struct ada_zoom_thread *now, struct pairing *pairing)
+{
+	const struct ada_process *process = process_before(zoom->session, now->thread->process, pairing);
+	const struct ada_thread *thread = process ? ada_process_thread(process, now->thread->number) : NULL;
+	struct ada_zoom_thread *before = thread ? &zoom->threads[thread - zoom->session->threads.items] : NULL;
+
+	if (!before || !before->builder || before->first_segment != now->first_segment || before->live != now->live)
+		return NULL;
+	return (before->whole ? before->read == now->thread->count : before->read <= now->thread->count) ? before : NULL;
 }
 
 int ada_zoom_follow(struct ada_zoom *zoom, const struct ada_session *session)
 {
+	struct pairing pairing = {};
 	struct ada_zoom next;
 	uint64_t done = 0;
 
 	if (ada_zoom_open(&next, session))
 		return -ENOMEM;
 	for (size_t i = 0; i < next.thread_count; i++) {
-		struct ada_zoom_thread *before = find_before(zoom, &next.threads[i]), now = next.threads[i];
+		struct ada_zoom_thread *before = find_before(zoom, &next.threads[i], &pairing), now = next.threads[i];
 
 		if (!before || !now.thread->events)
 			continue;
