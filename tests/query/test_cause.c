@@ -1,7 +1,7 @@
 /* Causes and waits of recordings that are known event by event: who is named, and that nobody else is. Times are in us of the session. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "query/cause/cause.h"
+#include "query/cause/internal.h"
 #include "sql_fixture.h"
 
 static const char *const names[] = { "main",
@@ -304,6 +304,35 @@ static void test_a_signal_that_was_heard(void **state)
 	expect_cause(*state, "causes(0, 4)", "condition|pthread_cond_wait|0xc000|-|-|-\n");
 }
 
+/* Whoever signalled is found far behind millions of calls that lock other objects, without reading these. */
+static void test_a_lost_wake_up_long_ago(void **state)
+{
+	struct fixture *fixture = *state;
+	struct synth_thread *threads[2];
+	struct ada_cause_reader *reader;
+	struct ada_cause cause;
+
+	make_threads(fixture, threads, 2);
+	call_on(threads[1], COND_SIGNAL, 1, C, 0);
+	for (uint64_t i = 0; i < 1000000; i++) {
+		call_on(threads[1], COMPACT, 1, 0, 1);
+		if (i % 10 == 0)
+			call_on(threads[1], UNLOCK, 1, A + i / 10 % 32 * 40, 0);
+	}
+	synth_pass(threads[0], 2000000 * 1000ull);
+	begin_on(threads[0], COND_WAIT, 1, C, M);
+	synth_pass(threads[1], 3000000 * 1000ull);
+	call_on(threads[1], USLEEP, 1, 0, 1);
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	reader = ada_cause_reader_open(fixture->session);
+	assert_int_equal(ada_cause_find(reader, &fixture->session->threads.items[0], 1, &cause), 0);
+	assert_true(cause.links.items[0].came_before && cause.links.items[0].culprit->number == 1);
+	assert_int_equal(cause.links.items[0].culprit_first, 1);
+	assert_true(ADA_CAUSE_BUDGET - reader->budget < 500000);
+	ada_cause_free(&cause);
+	ada_cause_reader_close(reader);
+}
+
 static json_object *manual_mark(uint64_t ns)
 {
 	json_object *mark = json_object_new_object();
@@ -343,7 +372,7 @@ static void test_a_mark_on_a_hung_process(void **state)
 	json_object_put(mark);
 }
 
-/* A wait of thread 0 in which thread 1 makes so many calls before it gives the object back, and `often` works on others. */
+/* A wait of thread 0 in which thread 1 makes so many calls before it gives the object back, and `often` works on others: on so many that any may be meant. */
 static void make_hold(struct fixture *fixture, uint64_t calls, bool often)
 {
 	struct synth_thread *threads[2];
@@ -355,8 +384,8 @@ static void make_hold(struct fixture *fixture, uint64_t calls, bool often)
 	begin_on(threads[0], LOCK, 1, A, 0);
 	for (uint64_t i = 0; i < calls; i++) {
 		call_on(threads[1], COMPACT, 2, 0, 1);
-		if (often && i % 100 == 0)
-			call_on(threads[1], UNLOCK, 2, B + i % 6400, 0);
+		if (often && i % 10 == 0)
+			call_on(threads[1], UNLOCK, 2, B + i * 4, 0);
 	}
 	call_on(threads[1], UNLOCK, 2, A, 1);
 	synth_pass(threads[0], (calls + 10) * 1000);
@@ -554,6 +583,7 @@ int main(void)
 		FIXTURE_TEST(test_woken_late_for_its_mutex),
 		FIXTURE_TEST(test_a_lost_wake_up),
 		FIXTURE_TEST(test_a_signal_that_was_heard),
+		FIXTURE_TEST(test_a_lost_wake_up_long_ago),
 		FIXTURE_TEST(test_a_mark_on_a_hung_process),
 		FIXTURE_TEST(test_a_hold_of_many_calls),
 		FIXTURE_TEST(test_a_hold_of_millions_of_calls),

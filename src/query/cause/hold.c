@@ -147,7 +147,7 @@ static int holds_by_calls(struct ada_cause_reader *reader, const struct ada_ques
 		own = HOLD_BUDGET;
 	kept = reader->budget - own;
 	reader->budget = own;
-	for (size_t i = 0; i < process->thread_count && !result; i++) {
+	for (size_t i = 0; i < process->thread_count && !result && !holds->exhausted; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
 
 		if (thread == question->thread || !ada_cause_lived(reader, thread, since_ns, question->to_ns))
