@@ -510,6 +510,35 @@ static void test_arenas(void **state)
 	expect_cause(*state, "causes(0, 1)", "lock|malloc|-|-|-|-\n");
 }
 
+/* Whoever rests elsewhere, or is over, is in nobody's way: whatever it was in last. */
+static void test_arenas_of_nobody(void **state)
+{
+	struct synth_thread *threads[4];
+
+	make_threads(*state, threads, 4);
+	synth_call(threads[1], MALLOC);
+	synth_end(threads[1]);
+	call_on(threads[2], MALLOC, 1, 0, 1000);
+	synth_call(threads[2], USLEEP);
+	synth_call(threads[3], MALLOC);
+	synth_call(threads[3], OTHER);
+	synth_pass(threads[0], 2000 * 1000);
+	call_on(threads[0], MALLOC, 1, 0, 30000);
+	expect_cause(*state, "causes(0, 1)", "unknown|malloc|-|-|-|-\n");
+}
+
+/* One that is in the allocator without an event of its own. */
+static void test_an_arena_held_throughout(void **state)
+{
+	struct synth_thread *threads[2];
+
+	make_threads(*state, threads, 2);
+	synth_call(threads[1], MALLOC);
+	synth_pass(threads[0], 2000 * 1000);
+	call_on(threads[0], MALLOC, 1, 0, 30000);
+	expect_cause(*state, "causes(0, 1)", "lock|malloc|-|-|-|-\n");
+}
+
 static void test_own_waits_and_work(void **state)
 {
 	struct synth_thread *threads[2];
@@ -592,6 +621,8 @@ int main(void)
 		FIXTURE_TEST(test_attempts_in_a_loop),
 		FIXTURE_TEST(test_nobody_is_accused),
 		FIXTURE_TEST(test_arenas),
+		FIXTURE_TEST(test_arenas_of_nobody),
+		FIXTURE_TEST(test_an_arena_held_throughout),
 		FIXTURE_TEST(test_own_waits_and_work),
 		FIXTURE_TEST(test_a_semaphore_and_a_join),
 	};
