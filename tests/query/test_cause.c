@@ -26,7 +26,8 @@ static const char *const names[] = { "main",
 				     "pthread_mutex_timedlock",
 				     "_ZN3std6thread5sleep17h0123456789abcdefE",
 				     "_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex4wake",
-				     "_ZN4core6Engine3runEv" };
+				     "_ZN4core6Engine3runEv",
+				     "pthread_once" };
 enum {
 	MAIN,
 	SERVE,
@@ -51,6 +52,7 @@ enum {
 	RUST_SLEEP,
 	RUST_WAKE,
 	CORE_RUN,
+	ONCE,
 	NAMES
 };
 enum { A = 0xa000, B = 0xb000, C = 0xc000, M = 0xe000 }; /* objects */
@@ -539,6 +541,38 @@ static void test_an_arena_held_throughout(void **state)
 	expect_cause(*state, "causes(0, 1)", "lock|malloc|-|-|-|-\n");
 }
 
+/* One that is over initialises nothing, whatever it was in last; whoever runs the initialiser waits for nobody. */
+static void test_an_initialiser_of_ones_own(void **state)
+{
+	struct synth_thread *threads[4];
+	struct sql *sql;
+
+	make_threads(*state, threads, 4);
+	begin_on(threads[1], ONCE, 1, A, 0);
+	synth_call(threads[1], OTHER);
+	synth_end(threads[1]);
+	synth_pass(threads[0], 2000 * 1000);
+	call_on(threads[0], ONCE, 1, A, 30000);
+	begin_on(threads[0], ONCE, 1, B, 0);
+	synth_call(threads[0], REBUILD);
+	synth_pass(threads[0], 30000 * 1000);
+	synth_return(threads[0]);
+	synth_return(threads[0]);
+	synth_pass(threads[2], 33000 * 1000); /* waits for the latter; a signal handler runs meanwhile, and calls something */
+	begin_on(threads[2], ONCE, 1, B, 0);
+	synth_pass(threads[2], 10000 * 1000);
+	synth_leaf(threads[2], OTHER, 1000);
+	synth_pass(threads[2], 18000 * 1000);
+	synth_return(threads[2]);
+	synth_pass(threads[3], 47000 * 1000);
+	begin_on(threads[3], ONCE, 1, B, 0);
+	synth_call(threads[3], OTHER);
+	synth_pass(threads[3], 2000 * 1000);
+	sql = sql_open(*state, true);
+	sql_expect(sql, "SELECT thread, kind, ended_by_thread FROM waits", "");
+	sql_close(sql);
+}
+
 static void test_own_waits_and_work(void **state)
 {
 	struct synth_thread *threads[2];
@@ -623,6 +657,7 @@ int main(void)
 		FIXTURE_TEST(test_arenas),
 		FIXTURE_TEST(test_arenas_of_nobody),
 		FIXTURE_TEST(test_an_arena_held_throughout),
+		FIXTURE_TEST(test_an_initialiser_of_ones_own),
 		FIXTURE_TEST(test_own_waits_and_work),
 		FIXTURE_TEST(test_a_semaphore_and_a_join),
 	};
