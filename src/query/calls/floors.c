@@ -14,8 +14,6 @@ struct learning { /* blocks from <= number < to, which workers take one after an
 	atomic_uint_least64_t next;
 };
 
-#define DEPTH_MASK 0xffffu
-
 /* The two bits of an object among those of a block: of a hundred objects, each on two, few others have both. */
 static void object_bits(uint64_t object, uint32_t bits[2])
 {
@@ -33,21 +31,19 @@ static bool has_object(const struct ada_floor *floor, const uint32_t bits[2])
 	return true;
 }
 
-/* False: a part of it can't be read. */
-static bool read_events(const struct ada_thread *thread, uint64_t first, uint64_t end, uint32_t *low, uint64_t objects[ADA_FLOOR_OBJECTS])
+static uint32_t read_events(const struct ada_thread *thread, uint64_t first, uint64_t end, uint64_t objects[ADA_FLOOR_OBJECTS])
 {
+	uint32_t low = UINT32_MAX - 1;
 	uint64_t count;
 
 	for (uint64_t at = first; at < end; at += count) {
 		const struct ada_event *events = atf_thread_run(thread->events, at, &count);
 
-		if (!count)
-			return false;
 		count = count > end - at ? end - at : count;
 		for (uint64_t i = 0; i < count; i++) {
 			uint32_t bits[2];
 
-			*low = events[i].call_depth < *low ? events[i].call_depth : *low;
+			low = events[i].call_depth < low ? events[i].call_depth : low;
 			if (events[i].event_kind != ADA_EVENT_OBJECT)
 				continue;
 			object_bits(events[i].function_id, bits);
@@ -55,21 +51,19 @@ static bool read_events(const struct ada_thread *thread, uint64_t first, uint64_
 			objects[bits[1] / 64] |= 1ull << bits[1] % 64;
 		}
 	}
-	return true;
+	return low;
 }
 
-/* Whoever sees the depth sees the objects, too. A block that can't be read stays unknown: nobody passes over it. */
+/* Whoever sees the depth sees the objects, too. */
 static void read_block(const struct ada_thread *thread, uint64_t number)
 {
 	uint64_t first = number * ADA_FLOOR_EVENTS, objects[ADA_FLOOR_OBJECTS] = {};
 	struct ada_floor *floor = &thread->floors[number];
-	uint32_t low = DEPTH_MASK - 1;
+	uint32_t low = read_events(thread, first, first + ADA_FLOOR_EVENTS, objects);
 
-	if (read_events(thread, first, first + ADA_FLOOR_EVENTS, &low, objects)) {
-		for (size_t i = 0; i < ADA_FLOOR_OBJECTS; i++)
-			atomic_store_explicit(&floor->objects[i], objects[i], memory_order_relaxed);
-		atomic_store_explicit(&floor->depth, low + 1, memory_order_release);
-	}
+	for (size_t i = 0; i < ADA_FLOOR_OBJECTS; i++)
+		atomic_store_explicit(&floor->objects[i], objects[i], memory_order_relaxed);
+	atomic_store_explicit(&floor->depth, low + 1, memory_order_release);
 	atf_thread_release(thread->events, first, first + ADA_FLOOR_EVENTS);
 }
 
@@ -99,7 +93,7 @@ static void learn(const struct ada_thread *thread, uint64_t first, uint64_t to)
 }
 
 /* Passes over blocks whose lowest depth is `bound` at least, and that have no OBJECT of `object` (NULL: whatever they have). */
-static uint64_t skip(const struct ada_thread *thread, uint64_t position, uint64_t from, uint32_t bound, const uint64_t *object)
+static uint64_t skip(const struct ada_thread *thread, uint64_t position, uint64_t from, uint32_t bound, const uint64_t *object, bool learns)
 {
 	uint64_t first = (from + ADA_FLOOR_EVENTS - 1) / ADA_FLOOR_EVENTS, number = position / ADA_FLOOR_EVENTS;
 	uint32_t bits[2] = {};
@@ -112,11 +106,11 @@ static uint64_t skip(const struct ada_thread *thread, uint64_t position, uint64_
 		struct ada_floor *floor = &thread->floors[number - 1];
 		uint32_t depth = atomic_load_explicit(&floor->depth, memory_order_acquire);
 
-		if (!depth) {
+		if (!depth && learns) {
 			learn(thread, number - first > AHEAD_BLOCKS ? number - AHEAD_BLOCKS : first, number);
 			depth = atomic_load_explicit(&floor->depth, memory_order_acquire);
 		}
-		if (depth <= bound || !depth || (object && has_object(floor, bits)))
+		if (depth <= bound || (object && has_object(floor, bits)))
 			break;
 	}
 	return number * ADA_FLOOR_EVENTS;
@@ -124,13 +118,13 @@ static uint64_t skip(const struct ada_thread *thread, uint64_t position, uint64_
 
 uint64_t ada_floors_skip(const struct ada_thread *thread, uint64_t position, uint64_t from, uint32_t bound)
 {
-	return skip(thread, position, from, bound, NULL);
+	return skip(thread, position, from, bound, NULL, true);
 }
 
-uint64_t ada_floors_skip_without(const struct ada_thread *thread, uint64_t position, uint64_t from, uint64_t object)
+uint64_t ada_floors_skip_without(const struct ada_thread *thread, uint64_t position, uint64_t from, uint64_t object, bool learns)
 {
 	uint64_t at = atf_thread_calls_from(thread->events, position);
 
 	at = at > from ? at : from;
-	return at < position ? at : skip(thread, position, from, 0, &object);
+	return at < position ? at : skip(thread, position, from, 0, &object, learns);
 }

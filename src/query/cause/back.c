@@ -4,7 +4,7 @@
 #include "query/cause/internal.h"
 
 #define TURN_EVENTS 4096
-#define NEAR_EVENTS ADA_FLOOR_EVENTS /* what lies further back is passed over where the object doesn't occur */
+#define NEAR_EVENTS ADA_FLOOR_EVENTS /* of what lies further back it is learnt where the object doesn't occur */
 #define PASSED_PER_READ 32
 
 /* The CALL that an OBJECT event at `position` belongs to. */
@@ -75,10 +75,10 @@ static bool pass_over(struct ada_back *back, uint64_t from_ns)
 	bool packed = atf_thread_calls_from(back->thread->events, back->at) < back->at;
 	uint64_t from, at;
 
-	if (back->by_detail || (!packed && (back->read < NEAR_EVENTS || back->at % ADA_FLOOR_EVENTS)))
+	if (back->by_detail || (!packed && back->at % ADA_FLOOR_EVENTS))
 		return true;
 	from = from_ns ? atf_thread_lower_bound(back->thread->events, from_ns) : 0;
-	at = back->at > from ? ada_floors_skip_without(back->thread, back->at, from, back->object) : back->at;
+	at = back->at > from ? ada_floors_skip_without(back->thread, back->at, from, back->object, back->read >= NEAR_EVENTS) : back->at;
 	if (!ada_cause_pay(back->reader, (back->at - at) / PASSED_PER_READ))
 		return false;
 	back->at = at;

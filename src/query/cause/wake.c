@@ -55,30 +55,35 @@ const struct ada_thread *ada_cause_waker(struct ada_cause_reader *reader, const 
 	return found;
 }
 
-/* Where the budget ends before all was read nobody knows: then nobody is said to have been signalled in vain. */
+/* Whether the thread was waiting for the object at that time. Where the budget ends before that is known nobody is to be accused: then it was. */
+static bool waited(struct ada_cause_reader *reader, const struct ada_question *question, const struct ada_thread *thread,
+		   enum ada_does does, uint64_t ns)
+{
+	struct ada_back back = { .reader = reader, .thread = thread, .object = question->object, .by_detail = question->by_detail };
+	struct ada_operation operation;
+	uint64_t end;
+
+	if (!ada_cause_lived(reader, thread, 0, ns))
+		return false;
+	back.at = atf_thread_lower_bound(thread->events, ns);
+	if (!ada_back_next(&back, 0, &operation) || operation.does != does)
+		return back.exhausted;
+	end = ada_cause_end(thread, operation.position, thread->count);
+	return end == UINT64_MAX || atf_thread_get(thread->events, end)->timestamp_ns >= ns;
+}
+
+/* The thread that is asked about is asked first: as it waits again it has most often been the one. */
 bool ada_cause_consumed(struct ada_cause_reader *reader, const struct ada_question *question, enum ada_does does, uint64_t ns)
 {
 	const struct ada_process *process = question->thread->process;
+	bool consumed = waited(reader, question, question->thread, does, ns);
 
-	for (size_t i = 0; i < process->thread_count; i++) {
+	for (size_t i = 0; i < process->thread_count && !consumed; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
-		struct ada_back back = { .reader = reader, .thread = thread, .object = question->object, .by_detail = question->by_detail };
-		struct ada_operation operation;
-		uint64_t end;
 
-		if (!ada_cause_lived(reader, thread, 0, ns))
-			continue;
-		back.at = atf_thread_lower_bound(thread->events, ns);
-		if (!ada_back_next(&back, 0, &operation) || operation.does != does) {
-			if (back.exhausted)
-				return true;
-			continue;
-		}
-		end = ada_cause_end(thread, operation.position, thread->count);
-		if (end == UINT64_MAX || atf_thread_get(thread->events, end)->timestamp_ns >= ns)
-			return true;
+		consumed = thread != question->thread && waited(reader, question, thread, does, ns);
 	}
-	return false;
+	return consumed;
 }
 
 /* How far below its pthread_t a thread's stack was at the last of its events that has detail: libc has the pthread_t at the stack's
