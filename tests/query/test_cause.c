@@ -1,7 +1,7 @@
 /* Causes and waits of recordings that are known event by event: who is named, and that nobody else is. Times are in us of the session. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "query/cause/internal.h"
+#include "query/cause/cause.h"
 #include "sql_fixture.h"
 
 static const char *const names[] = { "main",
@@ -26,8 +26,7 @@ static const char *const names[] = { "main",
 				     "pthread_mutex_timedlock",
 				     "_ZN3std6thread5sleep17h0123456789abcdefE",
 				     "_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex4wake",
-				     "_ZN4core6Engine3runEv",
-				     "pthread_once" };
+				     "_ZN4core6Engine3runEv" };
 enum {
 	MAIN,
 	SERVE,
@@ -52,7 +51,6 @@ enum {
 	RUST_SLEEP,
 	RUST_WAKE,
 	CORE_RUN,
-	ONCE,
 	NAMES
 };
 enum { A = 0xa000, B = 0xb000, C = 0xc000, M = 0xe000 }; /* objects */
@@ -306,35 +304,6 @@ static void test_a_signal_that_was_heard(void **state)
 	expect_cause(*state, "causes(0, 4)", "condition|pthread_cond_wait|0xc000|-|-|-\n");
 }
 
-/* Whoever signalled is found far behind millions of calls that lock other objects, without reading these. */
-static void test_a_lost_wake_up_long_ago(void **state)
-{
-	struct fixture *fixture = *state;
-	struct synth_thread *threads[2];
-	struct ada_cause_reader *reader;
-	struct ada_cause cause;
-
-	make_threads(fixture, threads, 2);
-	call_on(threads[1], COND_SIGNAL, 1, C, 0);
-	for (uint64_t i = 0; i < 1000000; i++) {
-		call_on(threads[1], COMPACT, 1, 0, 1);
-		if (i % 10 == 0)
-			call_on(threads[1], UNLOCK, 1, A + i / 10 % 32 * 40, 0);
-	}
-	synth_pass(threads[0], 2000000 * 1000ull);
-	begin_on(threads[0], COND_WAIT, 1, C, M);
-	synth_pass(threads[1], 3000000 * 1000ull);
-	call_on(threads[1], USLEEP, 1, 0, 1);
-	fixture_open(fixture, true, NULL, NULL, NULL);
-	reader = ada_cause_reader_open(fixture->session);
-	assert_int_equal(ada_cause_find(reader, &fixture->session->threads.items[0], 1, &cause), 0);
-	assert_true(cause.links.items[0].came_before && cause.links.items[0].culprit->number == 1);
-	assert_int_equal(cause.links.items[0].culprit_first, 1);
-	assert_true(ADA_CAUSE_BUDGET - reader->budget < 500000);
-	ada_cause_free(&cause);
-	ada_cause_reader_close(reader);
-}
-
 static json_object *manual_mark(uint64_t ns)
 {
 	json_object *mark = json_object_new_object();
@@ -512,67 +481,6 @@ static void test_arenas(void **state)
 	expect_cause(*state, "causes(0, 1)", "lock|malloc|-|-|-|-\n");
 }
 
-/* Whoever rests elsewhere, or is over, is in nobody's way: whatever it was in last. */
-static void test_arenas_of_nobody(void **state)
-{
-	struct synth_thread *threads[4];
-
-	make_threads(*state, threads, 4);
-	synth_call(threads[1], MALLOC);
-	synth_end(threads[1]);
-	call_on(threads[2], MALLOC, 1, 0, 1000);
-	synth_call(threads[2], USLEEP);
-	synth_call(threads[3], MALLOC);
-	synth_call(threads[3], OTHER);
-	synth_pass(threads[0], 2000 * 1000);
-	call_on(threads[0], MALLOC, 1, 0, 30000);
-	expect_cause(*state, "causes(0, 1)", "unknown|malloc|-|-|-|-\n");
-}
-
-/* One that is in the allocator without an event of its own. */
-static void test_an_arena_held_throughout(void **state)
-{
-	struct synth_thread *threads[2];
-
-	make_threads(*state, threads, 2);
-	synth_call(threads[1], MALLOC);
-	synth_pass(threads[0], 2000 * 1000);
-	call_on(threads[0], MALLOC, 1, 0, 30000);
-	expect_cause(*state, "causes(0, 1)", "lock|malloc|-|-|-|-\n");
-}
-
-/* One that is over initialises nothing, whatever it was in last; whoever runs the initialiser waits for nobody. */
-static void test_an_initialiser_of_ones_own(void **state)
-{
-	struct synth_thread *threads[4];
-	struct sql *sql;
-
-	make_threads(*state, threads, 4);
-	begin_on(threads[1], ONCE, 1, A, 0);
-	synth_call(threads[1], OTHER);
-	synth_end(threads[1]);
-	synth_pass(threads[0], 2000 * 1000);
-	call_on(threads[0], ONCE, 1, A, 30000);
-	begin_on(threads[0], ONCE, 1, B, 0);
-	synth_call(threads[0], REBUILD);
-	synth_pass(threads[0], 30000 * 1000);
-	synth_return(threads[0]);
-	synth_return(threads[0]);
-	synth_pass(threads[2], 33000 * 1000); /* waits for the latter; a signal handler runs meanwhile, and calls something */
-	begin_on(threads[2], ONCE, 1, B, 0);
-	synth_pass(threads[2], 10000 * 1000);
-	synth_leaf(threads[2], OTHER, 1000);
-	synth_pass(threads[2], 18000 * 1000);
-	synth_return(threads[2]);
-	synth_pass(threads[3], 47000 * 1000);
-	begin_on(threads[3], ONCE, 1, B, 0);
-	synth_call(threads[3], OTHER);
-	synth_pass(threads[3], 2000 * 1000);
-	sql = sql_open(*state, true);
-	sql_expect(sql, "SELECT thread, kind, ended_by_thread FROM waits", "");
-	sql_close(sql);
-}
-
 static void test_own_waits_and_work(void **state)
 {
 	struct synth_thread *threads[2];
@@ -646,7 +554,6 @@ int main(void)
 		FIXTURE_TEST(test_woken_late_for_its_mutex),
 		FIXTURE_TEST(test_a_lost_wake_up),
 		FIXTURE_TEST(test_a_signal_that_was_heard),
-		FIXTURE_TEST(test_a_lost_wake_up_long_ago),
 		FIXTURE_TEST(test_a_mark_on_a_hung_process),
 		FIXTURE_TEST(test_a_hold_of_many_calls),
 		FIXTURE_TEST(test_a_hold_of_millions_of_calls),
@@ -655,9 +562,6 @@ int main(void)
 		FIXTURE_TEST(test_attempts_in_a_loop),
 		FIXTURE_TEST(test_nobody_is_accused),
 		FIXTURE_TEST(test_arenas),
-		FIXTURE_TEST(test_arenas_of_nobody),
-		FIXTURE_TEST(test_an_arena_held_throughout),
-		FIXTURE_TEST(test_an_initialiser_of_ones_own),
 		FIXTURE_TEST(test_own_waits_and_work),
 		FIXTURE_TEST(test_a_semaphore_and_a_join),
 	};
