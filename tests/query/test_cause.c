@@ -343,7 +343,7 @@ static void test_a_mark_on_a_hung_process(void **state)
 	json_object_put(mark);
 }
 
-/* A wait of thread 0 in which thread 1 makes so many calls before it gives the object back, and `often` works on others. */
+/* A wait of thread 0 in which thread 1 makes so many calls before it gives the object back, and `often` works on others: on so many that any may be meant. */
 static void make_hold(struct fixture *fixture, uint64_t calls, bool often)
 {
 	struct synth_thread *threads[2];
@@ -355,8 +355,8 @@ static void make_hold(struct fixture *fixture, uint64_t calls, bool often)
 	begin_on(threads[0], LOCK, 1, A, 0);
 	for (uint64_t i = 0; i < calls; i++) {
 		call_on(threads[1], COMPACT, 2, 0, 1);
-		if (often && i % 100 == 0)
-			call_on(threads[1], UNLOCK, 2, B + i % 6400, 0);
+		if (often && i % 10 == 0)
+			call_on(threads[1], UNLOCK, 2, B + i * 4, 0);
 	}
 	call_on(threads[1], UNLOCK, 2, A, 1);
 	synth_pass(threads[0], (calls + 10) * 1000);

@@ -1,7 +1,9 @@
 /* What samples.atf proves of a call that no function explains: who was ready to run and had no CPU, whom a limit or a hypervisor held up,
  * who ran; and that what lies partly outside proves nothing. */
 #include <stdio.h>
+#include <time.h>
 #include "atf/sched/sched.h"
+#include "query/session/sched.h"
 #include "sql_fixture.h"
 
 static const char *const names[] = {
@@ -207,6 +209,45 @@ static void test_preempted_in_the_allocator(void **state)
 	sql_close(sql);
 }
 
+/* Of 100,000 spells in the middle of which records are missing: what is known from any of them to the end, or to the loss, without a look at
+ * all that lies between. */
+static void test_off_of_many_spells(void **state)
+{
+	enum { SPELLS = 100000, LOSS = SPELLS / 2 };
+	struct fixture *fixture = *state;
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
+	struct atf_sched_writer *switches = switches_of(fixture);
+	const struct ada_sched_thread *sched;
+	uint64_t end_ns = SYNTH_START_NS + SPELLS * 1000ull, loss_ns = SYNTH_START_NS + LOSS * 1000ull, off_ns, until_ns;
+	clock_t begin;
+
+	synth_call(thread, MAIN);
+	for (uint64_t i = 0; i < SPELLS; i++) {
+		if (i == LOSS)
+			put(switches, ATF_SCHED_LOST, 1, loss_ns, 0, 0);
+		put(switches, ATF_SCHED_OFF, 1, SYNTH_START_NS + i * 1000 + 100, 0, 0);
+		put(switches, ATF_SCHED_ON, 1, SYNTH_START_NS + i * 1000 + 400, 0, 0);
+	}
+	assert_int_equal(atf_sched_writer_close(switches), 0);
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	sched = ada_sched_of(&fixture->session->threads.items[0]);
+	assert_non_null(sched);
+	begin = clock();
+	for (uint64_t i = 0; i < SPELLS; i++) {
+		uint64_t from_ns = SYNTH_START_NS + i * 1000;
+		bool known = i > LOSS;
+
+		assert_int_equal(ada_sched_off_ns(sched, from_ns, end_ns, &off_ns), known);
+		assert_true(!known || off_ns == (SPELLS - i) * 300);
+		assert_int_equal(ada_sched_known(sched, from_ns, &until_ns), i != LOSS);
+		if (i >= LOSS)
+			continue;
+		assert_true(ada_sched_off_ns(sched, from_ns, loss_ns - 600, &off_ns));
+		assert_int_equal(off_ns, (LOSS - i) * 300);
+	}
+	assert_true(clock() - begin < CLOCKS_PER_SEC);
+}
+
 /* Who spins has no CPU for a part of the time, but was held up by who had the lock: for long in the first wait, no time in the second. */
 static void test_a_spin_lock_that_was_held(void **state)
 {
@@ -369,6 +410,7 @@ int main(void)
 		FIXTURE_TEST(test_pages_from_a_disk),
 		FIXTURE_TEST(test_the_longest_of_many_calls),
 		FIXTURE_TEST(test_preempted_in_the_allocator),
+		FIXTURE_TEST(test_off_of_many_spells),
 		FIXTURE_TEST(test_a_spin_lock_that_was_held),
 		FIXTURE_TEST(test_attempts_without_a_cpu),
 		FIXTURE_TEST(test_who_had_the_cpu_for_longest),

@@ -131,8 +131,8 @@ static void expect_adopted(struct ada_session *session)
 		again->threads.items[0].tid += (uint32_t)other;
 		ada_session_adopt(again, session);
 		for (uint64_t i = 0; i < before->count / ADA_FLOOR_EVENTS; i++) {
-			assert_int_equal(again->threads.items[0].floors[i], other ? 0 : before->floors[i]);
-			learnt += before->floors[i] != 0;
+			assert_int_equal(again->threads.items[0].floors[i].depth, other ? 0 : before->floors[i].depth);
+			learnt += before->floors[i].depth != 0;
 		}
 		ada_session_close(again);
 	}

@@ -44,11 +44,11 @@ static int choose_span(struct ada_scene *scene, const struct ada_scene_how *how,
 	return 0;
 }
 
-static uint64_t cpu_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -177,10 +177,11 @@ static int explain_one(struct ada_cause_reader *reader, const struct ada_scene *
 	return result;
 }
 
-/* What those wait for that are in one call for long. */
-static int explain(struct ada_scene *scene)
+/* What those wait for that are in one call for long: of as many as there is time for. */
+static int explain(struct ada_scene *scene, const struct ada_scene_how *how)
 {
 	struct ada_cause_reader *reader = ada_cause_reader_open(scene->session);
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
 	int result = reader ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < scene->threads.count && !result; i++) {
@@ -188,6 +189,8 @@ static int explain(struct ada_scene *scene)
 
 		if (!seen->inside || seen->since_ns + ADA_SCENE_WAIT_NS > seen->known_ns || !is_one_wait(seen))
 			continue;
+		if (how->explain_ns && clock_ns(CLOCK_MONOTONIC) - begin_ns > how->explain_ns)
+			break;
 		result = explain_one(reader, scene, seen);
 	}
 	ada_cause_reader_close(reader);
@@ -205,7 +208,7 @@ static int look_at_all(struct ada_scene *scene, const struct ada_scene_how *how)
 		if (!result && (seen.inside || seen.far || seen.events))
 			result = ada_array_push(&scene->threads, seen);
 	}
-	return result || how->quick ? result : explain(scene);
+	return result || how->quick ? result : explain(scene, how);
 }
 
 int ada_scene_open(struct ada_scene *scene, struct ada_session *session, const struct ada_scene_how *how, struct ada_error *error)
@@ -214,10 +217,10 @@ int ada_scene_open(struct ada_scene *scene, struct ada_session *session, const s
 
 	*scene = (struct ada_scene){ .session = session };
 	result = choose_span(scene, how, error);
-	scene->stats_cpu_ns = cpu_ns();
+	scene->stats_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (!result)
 		result = ada_stats_compute(&scene->stats, &scene->selection, 0, error);
-	scene->stats_cpu_ns = cpu_ns() - scene->stats_cpu_ns;
+	scene->stats_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - scene->stats_cpu_ns;
 	if (result)
 		return result;
 	result = look_at_all(scene, how);

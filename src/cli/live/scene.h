@@ -47,6 +47,7 @@ struct ada_scene_how {
 	uint64_t span_ns;
 	const struct ada_written *written;
 	bool quick;	      /* of a moment that soon passes: it isn't asked what threads wait for */
+	uint64_t explain_ns;  /* after so long no further thread is asked what it waits for; 0: all are */
 	uint64_t back_events; /* of all threads together: so far back it is asked what they are in; 0: as far as needed */
 };
 

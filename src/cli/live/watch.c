@@ -6,6 +6,7 @@
 #include "query/session/clock_view.h"
 
 #define BACK_EVENTS (1u << 20)
+#define EXPLAIN_NS 300000000ull /* of a screen each second */
 
 /* Asked before the files are opened: what is over then has all its events in them. */
 static int ask(struct ada_watch *watch, struct ada_error *error)
@@ -87,7 +88,10 @@ int ada_watch_look(struct ada_watch *watch, uint64_t at_ns, struct ada_error *er
 	}
 	how.at_ns = at_ns ?: written.now_ns;
 	how.span_ns = span_of(watch);
-	how.back_events = watch->status && watch->session ? BACK_EVENTS : 0; /* the first look, and one without haste, takes its time */
+	if (watch->status && watch->session) { /* the first look, and one without haste, takes its time */
+		how.back_events = BACK_EVENTS;
+		how.explain_ns = EXPLAIN_NS;
+	}
 	if (!result)
 		result = ada_scene_open(&scene, session, &how, error);
 	ada_written_free(&written);

@@ -8,6 +8,6 @@
  * read, by all CPUs. Blocks are passed over whole: `position` lies at a multiple of ADA_FLOOR_EVENTS, else it comes back. */
 uint64_t ada_floors_skip(const struct ada_thread *thread, uint64_t position, uint64_t from, uint32_t bound);
 /* Likewise: none of the events passed over is an OBJECT of this object. Packed blocks without such events are passed over wherever `position`
- * lies, and none of them is read. */
-uint64_t ada_floors_skip_without(const struct ada_thread *thread, uint64_t position, uint64_t from, uint64_t object);
+ * lies, and none of them is read. Unless it `learns`, nothing is. */
+uint64_t ada_floors_skip_without(const struct ada_thread *thread, uint64_t position, uint64_t from, uint64_t object, bool learns);
 #endif

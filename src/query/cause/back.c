@@ -4,8 +4,9 @@
 #include "query/cause/internal.h"
 
 #define TURN_EVENTS 4096
-#define NEAR_EVENTS ADA_FLOOR_EVENTS /* what lies further back is passed over where the object doesn't occur */
+#define NEAR_EVENTS ADA_FLOOR_EVENTS /* of what lies further back it is learnt where the object doesn't occur */
 #define PASSED_PER_READ 32
+#define RUNS_MAX 3 /* passed to reach a turn's last one: where memory is short each has one event, which says LOST */
 
 /* The CALL that an OBJECT event at `position` belongs to. */
 static bool find_call(const struct ada_thread *thread, uint64_t position, unsigned int *which, uint64_t *call)
@@ -75,10 +76,10 @@ static bool pass_over(struct ada_back *back, uint64_t from_ns)
 	bool packed = atf_thread_calls_from(back->thread->events, back->at) < back->at;
 	uint64_t from, at;
 
-	if (back->by_detail || (!packed && (back->read < NEAR_EVENTS || back->at % ADA_FLOOR_EVENTS)))
+	if (back->by_detail || (!packed && back->at % ADA_FLOOR_EVENTS))
 		return true;
 	from = from_ns ? atf_thread_lower_bound(back->thread->events, from_ns) : 0;
-	at = back->at > from ? ada_floors_skip_without(back->thread, back->at, from, back->object) : back->at;
+	at = back->at > from ? ada_floors_skip_without(back->thread, back->at, from, back->object, back->read >= NEAR_EVENTS) : back->at;
 	if (!ada_cause_pay(back->reader, (back->at - at) / PASSED_PER_READ))
 		return false;
 	back->at = at;
@@ -88,13 +89,13 @@ static bool pass_over(struct ada_back *back, uint64_t from_ns)
 /* The events [*from, to), which lie side by side; no turn reaches across a multiple of TURN_EVENTS. */
 static const struct ada_event *turn_back(const struct ada_thread *thread, uint64_t to, uint64_t *from)
 {
-	uint64_t count;
+	uint64_t count, runs = 0;
 	const struct ada_event *events;
 
 	*from = (to - 1) / TURN_EVENTS * TURN_EVENTS;
 	events = atf_thread_run(thread->events, *from, &count);
 	while (*from + count < to) { /* a segment ends between */
-		*from += count;
+		*from = ++runs < RUNS_MAX ? *from + count : to - 1;
 		events = atf_thread_run(thread->events, *from, &count);
 	}
 	return events;

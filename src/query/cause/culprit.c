@@ -1,4 +1,6 @@
 /* Who ended one wait: who held what it was for, signalled it, wrote to it, or ended; see cause.h. */
+#include <errno.h>
+#include "base/interrupt.h"
 #include "query/cause/internal.h"
 
 #define ARENA_OFF_PART 20
@@ -143,32 +145,59 @@ static int find_writer(struct ada_cause_reader *reader, struct ada_cause_link *l
 	return ada_cause_path_at(&link->culprit_path, link->culprit, link->culprit_first);
 }
 
-/* Whether another thread was in the allocator for most of that time. */
-static bool others_allocate(struct ada_cause_reader *reader, const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns)
+/* Whether the thread may have spent that time, from its event `first` on, in the allocator: of one without any event meanwhile the innermost
+ * open call alone does. */
+static int may_allocate(struct ada_cause_reader *reader, const struct ada_spending *spending, bool *may)
+{
+	const struct ada_event *next = atf_thread_get(spending->thread->events, spending->first);
+	const struct ada_frame *frame;
+	struct ada_lookback back;
+	int result;
+
+	*may = true;
+	if (next && next->timestamp_ns < spending->to_ns)
+		return 0;
+	ada_lookback_open(&back, spending->thread, spending->first);
+	result = ada_lookback_get(&back, 0, &frame);
+	*may = !result && frame && ada_cause_does(reader, spending->thread->process, frame->function_id) == ADA_DOES_ALLOCATE;
+	ada_lookback_close(&back);
+	return result;
+}
+
+/* Whether another thread was in the allocator for most of that time. 0 or -errno; once the budget is used up no further thread is looked at. */
+static int others_allocate(struct ada_cause_reader *reader, const struct ada_thread *but, uint64_t from_ns, uint64_t to_ns, bool *allocate)
 {
 	const struct ada_process *process = but->process;
+	int result = 0;
 
-	for (size_t i = 0; i < process->thread_count; i++) {
+	*allocate = false;
+	for (size_t i = 0; i < process->thread_count && !result && !*allocate && reader->budget; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
 		struct ada_spending spending = { .thread = thread, .from_ns = from_ns, .to_ns = to_ns };
+		bool may;
 
-		if (thread == but || !ada_cause_lived(reader, thread, 0, to_ns))
+		if (thread == but || (thread->end_ns && thread->end_ns < from_ns) || !ada_cause_lived(reader, thread, 0, to_ns))
 			continue;
 		spending.first = atf_thread_lower_bound(thread->events, from_ns);
-		if (!ada_cause_spend(reader, &spending) && spending.found && spending.allocating_ns * 2 >= to_ns - from_ns)
-			return true;
+		result = ada_interrupted() ? -EINTR : may_allocate(reader, &spending, &may);
+		if (result || !may)
+			continue;
+		result = ada_cause_spend(reader, &spending);
+		*allocate = !result && spending.found && spending.allocating_ns * 2 >= to_ns - from_ns;
 	}
-	return false;
+	return result;
 }
 
 /* Whether slow calls of the allocator waited for another thread: one call of its own time; of many calls, where they were off the CPU for
  * a part of their time at least, of all the time in which they were made. */
-static bool waits_for_arena(struct ada_cause_reader *reader, const struct ada_cause_link *link, const struct ada_spending *spending)
+static int waits_for_arena(struct ada_cause_reader *reader, const struct ada_cause_link *link, const struct ada_spending *spending,
+			   bool *waits)
 {
-	if (others_allocate(reader, link->thread, link->wait_start_ns, link->wait_end_ns))
-		return true;
-	return link->spells > 1 && spending->allocating_off_ns * ARENA_OFF_PART >= link->spent_ns &&
-	       others_allocate(reader, link->thread, link->start_ns, link->end_ns);
+	int result = others_allocate(reader, link->thread, link->wait_start_ns, link->wait_end_ns, waits);
+
+	if (!result && !*waits && link->spells > 1 && spending->allocating_off_ns * ARENA_OFF_PART >= link->spent_ns)
+		result = others_allocate(reader, link->thread, link->start_ns, link->end_ns, waits);
+	return result;
 }
 
 /* Somebody's signal or arrival ended the wait; a wait for a condition may have waited longer for its mutex. */
@@ -217,11 +246,17 @@ int ada_cause_find_culprit(struct ada_cause_reader *reader, struct ada_cause_lin
 {
 	struct ada_question question = question_of(link);
 	enum ada_does does = spending->most.does;
+	bool waits = true;
+	int result = 0;
 
 	if ((link->kind == ADA_CAUSE_RUNQUEUE || link->kind == ADA_CAUSE_THROTTLED) && !held_meanwhile(reader, link, does))
 		return 0; /* it was free to go on: nobody held it up */
 	/* Nobody sees what the allocator waits for; that it was ready to run is known. */
-	if (does == ADA_DOES_ALLOCATE && !waits_for_arena(reader, link, spending))
+	if (does == ADA_DOES_ALLOCATE)
+		result = waits_for_arena(reader, link, spending, &waits);
+	if (result)
+		return result;
+	if (!waits)
 		link->kind = spending->allocating_ready_ns * 2 >= link->spent_ns ? ADA_CAUSE_PREEMPTED : ADA_CAUSE_UNKNOWN;
 	if (link->kind == ADA_CAUSE_CHILD)
 		ada_cause_child(reader, link, does);

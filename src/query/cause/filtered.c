@@ -87,7 +87,7 @@ static void look_at_all(struct sight *sight)
 	const struct ada_question *question = sight->question;
 	const struct ada_process *process = question->thread->process;
 
-	for (size_t i = 0; i < process->thread_count && !sight->result; i++) {
+	for (size_t i = 0; i < process->thread_count && !sight->result && !sight->holds->exhausted; i++) {
 		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
 		struct ada_back back = {
 			.reader = sight->reader, .thread = thread, .object = question->object, .by_detail = question->by_detail

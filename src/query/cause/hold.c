@@ -147,7 +147,7 @@ static int holds_by_calls(struct ada_cause_reader *reader, const struct ada_ques
 		own = HOLD_BUDGET;
 	kept = reader->budget - own;
 	reader->budget = own;
-	for (size_t i = 0; i < process->thread_count && !result; i++) {
+	for (size_t i = 0; i < process->thread_count && !result && !holds->exhausted; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
 
 		if (thread == question->thread || !ada_cause_lived(reader, thread, since_ns, question->to_ns))
@@ -259,6 +259,24 @@ static void take_hold(const struct ada_question *question, const struct ada_thre
 	hold->overlap_ns = hold->end_ns > from_ns ? hold->end_ns - from_ns : 0;
 }
 
+/* Whether the thread that is asked about had calls open at that time below its own call of the function, as whoever runs the initialiser has. */
+static bool initialises(struct ada_cause_reader *reader, const struct ada_question *question, uint64_t ns)
+{
+	const struct ada_thread *thread = question->thread;
+	const struct ada_event call = *atf_thread_get(thread->events, question->position), *event;
+	uint64_t first = question->position + 1, last = atf_thread_lower_bound(thread->events, ns);
+
+	while ((event = atf_thread_get(thread->events, first)) && event->event_kind > ADA_EVENT_LOST)
+		first++;
+	if (!event || event->event_kind != ADA_EVENT_CALL || event->call_depth <= call.call_depth ||
+	    ada_cause_does(reader, thread->process, event->function_id) == ADA_DOES_ONCE)
+		return false;
+	while (last > first && atf_thread_get(thread->events, last - 1)->event_kind > ADA_EVENT_LOST)
+		last--;
+	event = last > first ? atf_thread_get(thread->events, last - 1) : NULL;
+	return event && event->call_depth > call.call_depth + (event->event_kind != ADA_EVENT_CALL);
+}
+
 int ada_cause_initialiser(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds)
 {
 	const struct ada_process *process = question->thread->process;
@@ -266,13 +284,18 @@ int ada_cause_initialiser(struct ada_cause_reader *reader, const struct ada_ques
 	int result = 0;
 
 	*holds = (struct ada_holds){};
+	if (initialises(reader, question, middle_ns))
+		return 0;
 	for (size_t i = 0; i < process->thread_count && !result; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
 		struct ada_stack stack;
 		uint64_t position;
 
-		if (thread == question->thread || !thread->events)
+		if (thread == question->thread || (thread->end_ns && thread->end_ns < middle_ns) ||
+		    !ada_cause_lived(reader, thread, 0, middle_ns))
 			continue;
+		if (ada_interrupted())
+			return -EINTR;
 		result = ada_stack_at(&stack, thread, atf_thread_lower_bound(thread->events, middle_ns));
 		position = result ? UINT64_MAX : initialising(reader, thread, &stack, question->object);
 		if (position != UINT64_MAX && !holds->threads++)

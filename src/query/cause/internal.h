@@ -158,7 +158,7 @@ int ada_cause_holds_filtered(struct ada_cause_reader *reader, const struct ada_q
 bool ada_cause_told_itself(const struct ada_question *question);
 void ada_cause_hold_itself(const struct ada_question *question, struct ada_holds *holds);
 bool ada_cause_is_mutex(const struct ada_process *process, uint64_t function_id);
-/* Which thread ran the initialiser meanwhile. 0 or -ENOMEM. */
+/* Which other thread ran the initialiser meanwhile. 0, -ENOMEM or -EINTR. */
 int ada_cause_initialiser(struct ada_cause_reader *reader, const struct ada_question *question, struct ada_holds *holds);
 /* The last operation of another thread that ended such a wait; NULL: none in that time. `before`: the last one before it, instead. */
 const struct ada_thread *ada_cause_waker(struct ada_cause_reader *reader, const struct ada_question *question, enum ada_does does,

@@ -19,6 +19,7 @@ static bool waits_for_holder(struct finding *finding, const struct ada_call *cal
 					 .object = wait->object,
 					 .from_ns = call->start_ns,
 					 .to_ns = call->end_ns,
+					 .position = call->position,
 					 .open = call->outcome == ADA_OUTCOME_OPEN };
 	struct ada_holds holds;
 

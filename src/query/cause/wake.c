@@ -20,60 +20,70 @@ static bool ends_wait(const struct ada_operation *operation, enum ada_does waits
 	}
 }
 
-static bool find_last(struct ada_cause_reader *reader, const struct ada_thread *thread, const struct ada_question *question,
-		      enum ada_does does, bool before, struct ada_operation *by)
+static bool find_last(struct ada_back *back, uint64_t from_ns, enum ada_does does, struct ada_operation *by)
 {
-	uint64_t from_ns = before ? 0 : question->from_ns, to_ns = before ? question->from_ns : question->to_ns;
-	struct ada_back back = { .reader = reader, .thread = thread, .object = question->object, .by_detail = question->by_detail };
-
-	if (!ada_cause_lived(reader, thread, from_ns, to_ns))
-		return false;
-	back.at = to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, to_ns + !before);
-	while (ada_back_next(&back, from_ns, by))
+	while (ada_back_next(back, from_ns, by))
 		if (ends_wait(by, does))
 			return true;
 	return false;
 }
 
+/* Of each further thread only what it did later than the one that was found. Once the budget is used up the other threads have none, either. */
 const struct ada_thread *ada_cause_waker(struct ada_cause_reader *reader, const struct ada_question *question, enum ada_does does,
 					 bool before, struct ada_operation *by)
 {
 	const struct ada_process *process = question->thread->process;
 	const struct ada_thread *found = NULL;
+	uint64_t from_ns = before ? 0 : question->from_ns, to_ns = before ? question->from_ns : question->to_ns;
+	bool exhausted = false;
 
-	for (size_t i = 0; i < process->thread_count; i++) {
+	for (size_t i = 0; i < process->thread_count && !exhausted; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
+		struct ada_back back = { .reader = reader, .thread = thread, .object = question->object, .by_detail = question->by_detail };
 		struct ada_operation operation;
 
-		if (thread == question->thread || !find_last(reader, thread, question, does, before, &operation) ||
-		    (found && operation.ns <= by->ns))
+		if (thread == question->thread || !ada_cause_lived(reader, thread, from_ns, to_ns))
 			continue;
-		found = thread;
-		*by = operation;
+		back.at = to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, to_ns + !before);
+		if (find_last(&back, from_ns, does, &operation) && (!found || operation.ns > by->ns)) {
+			found = thread;
+			*by = operation;
+			from_ns = by->ns + 1 > from_ns ? by->ns + 1 : from_ns;
+		}
+		exhausted = back.exhausted;
 	}
 	return found;
 }
 
+/* Whether the thread was waiting for the object at that time. Where the budget ends before that is known nobody is to be accused: then it was. */
+static bool waited(struct ada_cause_reader *reader, const struct ada_question *question, const struct ada_thread *thread,
+		   enum ada_does does, uint64_t ns)
+{
+	struct ada_back back = { .reader = reader, .thread = thread, .object = question->object, .by_detail = question->by_detail };
+	struct ada_operation operation;
+	uint64_t end;
+
+	if (!ada_cause_lived(reader, thread, 0, ns))
+		return false;
+	back.at = atf_thread_lower_bound(thread->events, ns);
+	if (!ada_back_next(&back, 0, &operation) || operation.does != does)
+		return back.exhausted;
+	end = ada_cause_end(thread, operation.position, thread->count);
+	return end == UINT64_MAX || atf_thread_get(thread->events, end)->timestamp_ns >= ns;
+}
+
+/* The thread that is asked about is asked first: as it waits again it has most often been the one. */
 bool ada_cause_consumed(struct ada_cause_reader *reader, const struct ada_question *question, enum ada_does does, uint64_t ns)
 {
 	const struct ada_process *process = question->thread->process;
+	bool consumed = waited(reader, question, question->thread, does, ns);
 
-	for (size_t i = 0; i < process->thread_count; i++) {
+	for (size_t i = 0; i < process->thread_count && !consumed; i++) {
 		const struct ada_thread *thread = &reader->session->threads.items[process->first_thread + i];
-		struct ada_back back = { .reader = reader, .thread = thread, .object = question->object, .by_detail = question->by_detail };
-		struct ada_operation operation;
-		uint64_t end;
 
-		if (!ada_cause_lived(reader, thread, 0, ns))
-			continue;
-		back.at = atf_thread_lower_bound(thread->events, ns);
-		if (!ada_back_next(&back, 0, &operation) || operation.does != does)
-			continue;
-		end = ada_cause_end(thread, operation.position, thread->count);
-		if (end == UINT64_MAX || atf_thread_get(thread->events, end)->timestamp_ns >= ns)
-			return true;
+		consumed = thread != question->thread && waited(reader, question, thread, does, ns);
 	}
-	return false;
+	return consumed;
 }
 
 /* How far below its pthread_t a thread's stack was at the last of its events that has detail: libc has the pthread_t at the stack's

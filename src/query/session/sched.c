@@ -130,6 +130,20 @@ static int take_gap(struct ada_sched_view *view, uint64_t before_ns, uint64_t be
 	return result;
 }
 
+/* A loss makes earlier spells unknown, too: so this comes last. */
+static void number_unknown(struct ada_sched_view *view)
+{
+	for (size_t i = 0; i < view->threads.count; i++) {
+		struct ada_sched_thread *thread = view->threads.items[i];
+		uint64_t next = thread->spells.count;
+
+		for (size_t k = thread->spells.count; k-- > 0;) {
+			next = thread->spells.items[k].unknown ? k : next;
+			thread->spells.items[k].next_unknown = next;
+		}
+	}
+}
+
 static int read_events(struct ada_sched_view *view)
 {
 	uint64_t *cpus = calloc(UINT16_MAX + 1, sizeof *cpus); /* time of each CPU's last record */
@@ -160,6 +174,7 @@ static int read_events(struct ada_sched_view *view)
 		}
 		cpus[event->cpu] = event->timestamp_ns;
 	}
+	number_unknown(view);
 	free(cpus);
 	return result;
 }
@@ -317,17 +332,18 @@ static uint64_t off_until(const struct ada_sched_thread *sched, uint64_t ns)
 
 bool ada_sched_off_ns(const struct ada_sched_thread *sched, uint64_t from_ns, uint64_t to_ns, uint64_t *off_ns)
 {
+	const struct ada_off_cpu *spells;
 	size_t first;
 
 	if (!sched || from_ns < sched->first_ns || to_ns < from_ns)
 		return false;
+	spells = sched->spells.items;
 	first = ada_sched_spell(sched, from_ns);
 	*off_ns = 0;
-	if (first == sched->spells.count || sched->spells.items[first].from_ns >= to_ns) /* as most calls: they lie between two */
+	if (first == sched->spells.count || spells[first].from_ns >= to_ns) /* as most calls: they lie between two */
 		return true;
-	for (size_t i = first; i < sched->spells.count && sched->spells.items[i].from_ns < to_ns; i++)
-		if (sched->spells.items[i].unknown)
-			return false;
+	if (spells[first].next_unknown < sched->spells.count && spells[spells[first].next_unknown].from_ns < to_ns)
+		return false;
 	*off_ns = off_until(sched, to_ns) - off_until(sched, from_ns);
 	return true;
 }
@@ -338,8 +354,8 @@ bool ada_sched_known(const struct ada_sched_thread *sched, uint64_t from_ns, uin
 
 	if (!sched || from_ns < sched->first_ns)
 		return false;
-	while (first < sched->spells.count && !sched->spells.items[first].unknown)
-		first++;
+	if (first < sched->spells.count)
+		first = sched->spells.items[first].next_unknown;
 	*until_ns = first < sched->spells.count ? sched->spells.items[first].from_ns : UINT64_MAX;
 	return *until_ns > from_ns;
 }

@@ -15,6 +15,7 @@
 struct ada_off_cpu {		 /* one spell */
 	uint64_t from_ns, to_ns; /* to UINT64_MAX: it goes on where the records end */
 	uint64_t before_ns;	 /* all spells before it together */
+	uint64_t next_unknown;	 /* number of the first spell from this one on that is unknown; their count: none is */
 	uint32_t other_tid;	 /* of a preemption: who got the CPU; 0: none of the session's, or not known */
 	bool preempted;
 	bool unknown; /* records are missing here: it may have run, and been off more than once */

@@ -244,10 +244,14 @@ static bool is_beginning(const struct ada_thread *before, const struct ada_threa
 static void adopt_floors(struct ada_thread *thread, const struct ada_thread *before)
 {
 	for (uint64_t i = 0; i < before->count / ADA_FLOOR_EVENTS; i++) {
-		uint32_t word = atomic_load_explicit(&before->floors[i], memory_order_relaxed);
+		uint32_t depth = atomic_load_explicit(&before->floors[i].depth, memory_order_acquire);
 
-		if (word)
-			atomic_store_explicit(&thread->floors[i], word, memory_order_relaxed);
+		for (size_t k = 0; depth && k < ADA_FLOOR_OBJECTS; k++)
+			atomic_store_explicit(&thread->floors[i].objects[k],
+					      atomic_load_explicit(&before->floors[i].objects[k], memory_order_relaxed),
+					      memory_order_relaxed);
+		if (depth)
+			atomic_store_explicit(&thread->floors[i].depth, depth, memory_order_release);
 	}
 }
 

@@ -15,6 +15,15 @@
 #include "query/session/module.h"
 #include "query/session/mutes.h"
 
+#define ADA_FLOOR_EVENTS (1u << 16) /* of a block */
+#define ADA_FLOOR_OBJECTS 16
+
+/* What query/calls/floors.h knows of a block of a thread's events. */
+struct ada_floor {
+	_Atomic uint32_t depth;			     /* the lowest in it and one more; 0: nobody has read it */
+	_Atomic uint64_t objects[ADA_FLOOR_OBJECTS]; /* two bits for each OBJECT event's object, the same ones for some others */
+};
+
 struct ada_thread {
 	struct ada_process *process;
 	uint32_t number;	  /* N of thread_N */
@@ -29,12 +38,10 @@ struct ada_thread {
 	uint64_t skipped;	  /* calls that the agent could not record */
 	uint64_t count;		  /* events in its files */
 	struct atf_thread *events; /* NULL: has no files, or they can't be read */
-	_Atomic uint32_t *floors;  /* query/calls/floors.h; NULL: it has few events, or is no thread of a session */
+	struct ada_floor *floors;  /* by block; NULL: it has few events, or is no thread of a session */
 	bool counted;		   /* `lost` is known to be no less than what the LOST records stand for: see ada_thread_lost */
 	bool detail_named;	   /* the problems say already that some of its detail can't be read */
 };
-
-#define ADA_FLOOR_EVENTS (1u << 16) /* of a block, in `floors` */
 
 /* A stretch of time whose detail was kept, as the manifest of its process has it. */
 struct ada_recorded_window {
