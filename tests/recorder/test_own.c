@@ -1,58 +1,99 @@
 /* What the recorder takes of a full machine: two CPUs, ticks of 10 ms. */
 #include "../test.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "recorder/host/own.h"
 
-#define TICK_NS 1e7
+static char root[] = "/tmp/ada-own-XXXXXX";
+
+static void write_stat(const char *text)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/proc/stat", root);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* What is said in the next period, in which so many of 200 ticks were idle and the recorder used so many ms. */
+static double next(struct ada_own *own, unsigned idle, unsigned used_ms)
+{
+	uint64_t idles = own->idle + idle, others = own->all - own->idle + 200 - idle;
+	char text[128];
+
+	snprintf(text, sizeof text, "cpu  %lu 0 7 %lu 3 0 0 0 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n", others - 7, idles - 3);
+	write_stat(text);
+	return ada_own_share(own, root, own->at_ns + ADA_OWN_PERIOD_NS, own->cpu_ns + used_ms * 1000000ull);
+}
 
 static void it_is_known_once_two_periods_were_full(void **state)
 {
 	struct ada_own own = {};
+	double share;
 
-	ada_own_note(&own, 1, 1000, 500, 1000, TICK_NS);
-	assert_true(own.share == 0);
-	ada_own_note(&own, 2, 1000 + 100000000, 505, 1200, TICK_NS); /* 5 of 200 ticks idle */
-	assert_true(own.share == 0);
-	ada_own_note(&own, 3, 1000 + 180000000, 509, 1400, TICK_NS); /* 80 ms of 2 s */
-	assert_true(own.share > 0.0399 && own.share < 0.0401);
-	ada_own_note(&own, 4, 1000 + 280000000, 519, 1600, TICK_NS); /* a twentieth idle: somebody could have had it */
-	assert_true(own.share == 0);
-	ada_own_note(&own, 5, 1000 + 380000000, 519, 1800, TICK_NS);
-	assert_true(own.share == 0);
-	ada_own_note(&own, 6, 1000 + 400000000, 519, 2000, TICK_NS);
-	assert_true(own.share > 0.0099 && own.share < 0.0101);
-	ada_own_note(&own, 7, 1000 + 500000000, 519, 2000, TICK_NS); /* no tick has passed */
-	assert_true(own.share == 0);
+	assert_true(next(&own, 100, 10) == 0 && own.idle == 100 && own.all == 200);
+	assert_true(next(&own, 5, 100) == 0);
+	share = next(&own, 4, 80); /* of 2 s */
+	assert_true(share > 0.0399 && share < 0.0401);
+	assert_true(next(&own, 10, 80) == 0); /* a twentieth idle: somebody could have had it */
+	assert_true(next(&own, 0, 80) == 0);
+	share = next(&own, 0, 20);
+	assert_true(share > 0.0099 && share < 0.0101);
 }
 
-static void ticks_are_those_of_all_cpus(void **state)
-{
-	uint64_t idle, all;
-
-	assert_true(ada_own_ticks("cpu  100 20 30 400 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n", &idle, &all));
-	assert_int_equal(idle, 405);
-	assert_int_equal(all, 576);
-	assert_false(ada_own_ticks("cpu 1 2 3\n", &idle, &all));
-	assert_false(ada_own_ticks("", &idle, &all));
-}
-
-static void it_is_measured_once_a_period(void **state)
+static void within_a_period_it_stays(void **state)
 {
 	struct ada_own own = {};
 
-	assert_true(ada_own_share(&own, 5) == 0 && own.at_ns == 5 && own.all > 0 && own.cpu_ns > 0);
-	ada_own_share(&own, 5 + ADA_OWN_PERIOD_NS - 1);
-	assert_int_equal(own.at_ns, 5);
-	ada_own_share(&own, 5 + ADA_OWN_PERIOD_NS);
-	assert_int_equal(own.at_ns, 5 + ADA_OWN_PERIOD_NS);
+	next(&own, 0, 10);
+	next(&own, 0, 10);
+	assert_true(next(&own, 0, 20) > 0);
+	write_stat("cpu  0 0 0 9000 0 0 0 0\n");
+	assert_true(ada_own_share(&own, root, own.at_ns + ADA_OWN_PERIOD_NS - 1, own.cpu_ns + 1) == own.share);
+	write_stat("nothing\n");
+	assert_true(ada_own_share(&own, root, own.at_ns + ADA_OWN_PERIOD_NS, own.cpu_ns + 1) == own.share);
+}
+
+static void this_machine_says_it_too(void **state)
+{
+	struct ada_own own = {};
+
+	assert_true(ada_own_share(&own, "", 5, 1) == 0 && own.at_ns == 5 && own.all > 0);
+}
+
+static int set_up(void **state)
+{
+	char path[64];
+
+	if (!mkdtemp(root))
+		return -1;
+	snprintf(path, sizeof path, "%s/proc", root);
+	return mkdir(path, 0700);
+}
+
+static int tear_down(void **state)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "%s/proc/stat", root);
+	unlink(path);
+	snprintf(path, sizeof path, "%s/proc", root);
+	rmdir(path);
+	return rmdir(root);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_known_once_two_periods_were_full),
-		cmocka_unit_test(ticks_are_those_of_all_cpus),
-		cmocka_unit_test(it_is_measured_once_a_period),
+		cmocka_unit_test(within_a_period_it_stays),
+		cmocka_unit_test(this_machine_says_it_too),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,5 +1,6 @@
 #include "recorder/budget/budget.h"
 #include <stdlib.h>
+#include <unistd.h>
 #include "base/clock.h"
 #include "recorder/budget/learned.h"
 #include "recorder/budget/lines.h"
@@ -247,9 +248,12 @@ static void tell_parent(struct ada_budget *budget)
 static double budget_of_hooks(struct ada_recorder *recorder, uint64_t now_ns)
 {
 	double whole = recorder->options->budget, left = whole - ada_sched_share(recorder->sched);
-	double least = left < whole * HOOKS_LEAST ? left : whole * HOOKS_LEAST, rest = left - ada_own_share(&recorder->own, now_ns);
+	double least = left < whole * HOOKS_LEAST ? left : whole * HOOKS_LEAST;
+	uint64_t own_ns;
 
-	return rest > least ? rest : least;
+	if (ada_usage_cpu_ns(getpid(), &own_ns))
+		left -= ada_own_share(&recorder->own, "", now_ns, own_ns);
+	return left > least ? left : least;
 }
 
 static void look(struct ada_budget *budget, uint64_t now_ns, uint64_t cpu_ns)

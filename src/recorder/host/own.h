@@ -15,10 +15,7 @@ struct ada_own {
 	double share;
 };
 
-/* Of the CPU time of all CPUs, in the last period, as far as two periods on end left next to nothing idle; else 0. */
-double ada_own_share(struct ada_own *own, uint64_t now_ns);
-
-/* What it is made of. Ticks of `text`, which is /proc/stat's. False: it isn't. */
-bool ada_own_ticks(const char *text, uint64_t *idle, uint64_t *all);
-void ada_own_note(struct ada_own *own, uint64_t now_ns, uint64_t cpu_ns, uint64_t idle, uint64_t all, double tick_ns);
+/* Of the CPU time of all CPUs, in the last period, as far as two periods on end left less than a twentieth idle; else 0. `cpu_ns`: what the
+ * recorder has used so far. `root`: "" or, for tests, the directory that holds proc. */
+double ada_own_share(struct ada_own *own, const char *root, uint64_t now_ns, uint64_t cpu_ns);
 #endif
