@@ -1,6 +1,7 @@
 /* What the recorder takes of a full machine: two CPUs, ticks of 10 ms. */
 #include "../test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
