@@ -6,8 +6,10 @@
 #include "recorder/loop.h"
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -38,7 +40,8 @@
 #define BUSY_MS 1
 #define IDLE_MS 5
 #define ENDS_NS 50000000ull /* so long behind a process's end its last manifest is waited for without sleeping longer */
-#define FEW_CHUNKS 8	    /* that came within a turn: the next may wait longer. Or so large a part of all that there are: */
+#define ENDS_AT_ONCE 64
+#define FEW_CHUNKS 8 /* that came within a turn: the next may wait longer. Or so large a part of all that there are: */
 #define FEW_PART 8
 #define STRAY_NS 20000000ull
 #define QUIET_NS 500000000ull /* how long a quiet thread's events may wait */
@@ -215,36 +218,48 @@ static size_t drain(struct ada_loop *loop, struct ada_provider *provider)
 	return chunks;
 }
 
+/* There may be thousands of processes, of which none ends in most turns: so the kernel keeps the list of those whose end is waited for. Each is
+ * told of once. */
+static void watch_end(struct ada_loop *loop, struct ada_provider *provider)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, .data.ptr = provider };
+
+	provider->unwatched = provider->pidfd < 0 || epoll_ctl(loop->ends, EPOLL_CTL_ADD, provider->pidfd, &event);
+}
+
+static void note_ends(struct ada_loop *loop)
+{
+	struct epoll_event events[ENDS_AT_ONCE];
+	int count;
+
+	do {
+		count = epoll_wait(loop->ends, events, ENDS_AT_ONCE, 0);
+		for (int i = 0; i < count; i++) {
+			struct ada_provider *provider = events[i].data.ptr;
+
+			if (!provider->ended && !__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE))
+				ada_provider_note_gone(provider);
+		}
+	} while (count == ENDS_AT_ONCE);
+}
+
 /* Sleeps until there is news, or doesn't (0); ends are noted first of all, for what the manifest says of them must not depend on how
- * long a turn takes. Without memory for it: no sleep, but no harm. */
+ * long a turn takes. */
 static void look(struct ada_loop *loop, int timeout_ms)
 {
 	struct ada_recorder *recorder = loop->recorder;
-	struct pollfd *ends;
+	struct pollfd polls[] = { { .fd = recorder->wake, .events = POLLIN },
+				  { .fd = loop->signals, .events = POLLIN },
+				  { .fd = loop->main_ended ? -1 : recorder->main_pidfd, .events = POLLIN },
+				  { .fd = loop->ends, .events = POLLIN } };
+	eventfd_t news;
 
-	loop->polls.count = 0;
-	if (ada_array_reserve(&loop->polls, loop->live.count + 3))
+	if (poll(polls, sizeof polls / sizeof *polls, timeout_ms) <= 0)
 		return;
-	loop->polls.items[0] = (struct pollfd){ .fd = recorder->wake, .events = POLLIN };
-	loop->polls.items[1] = (struct pollfd){ .fd = loop->signals, .events = POLLIN };
-	loop->polls.items[2] = (struct pollfd){ .fd = loop->main_ended ? -1 : recorder->main_pidfd, .events = POLLIN };
-	ends = loop->polls.items + 3;
-	for (size_t i = 0; i < loop->live.count; i++) {
-		const struct ada_provider *provider = loop->live.items[i];
-		bool gone = provider->ended || __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE);
-
-		ends[i] = (struct pollfd){ .fd = gone ? -1 : provider->pidfd, .events = POLLIN };
-	}
-	if (poll(loop->polls.items, loop->live.count + 3, timeout_ms) <= 0)
-		return;
-	for (size_t i = 0; i < loop->live.count; i++)
-		if (ends[i].revents)
-			ada_provider_note_gone(loop->live.items[i]);
-	if (timeout_ms && loop->polls.items[0].revents) {
-		eventfd_t news;
-
+	if (polls[3].revents)
+		note_ends(loop);
+	if (timeout_ms && polls[0].revents)
 		eventfd_read(recorder->wake, &news);
-	}
 }
 
 /* Its budget is looked at behind that, however long a turn takes: where more comes than can be drained, that is the remedy. */
@@ -330,7 +345,7 @@ static void attend(struct ada_loop *loop, struct ada_provider *provider, uint64_
 
 	if (provider->ended)
 		return;
-	if (provider->pidfd < 0 && ada_provider_gone(provider))
+	if (provider->unwatched && ada_provider_gone(provider))
 		ada_provider_note_gone(provider);
 	gone = __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE);
 	if (quiet && !gone)
@@ -385,8 +400,11 @@ static void take_in(struct ada_loop *loop)
 {
 	struct ada_provider *provider;
 
-	while ((provider = ada_provider_at(loop->recorder, loop->taken)) && has_settled(provider) && !ada_array_push(&loop->live, provider))
+	while ((provider = ada_provider_at(loop->recorder, loop->taken)) && has_settled(provider) &&
+	       !ada_array_push(&loop->live, provider)) {
 		loop->taken++;
+		watch_end(loop, provider);
+	}
 }
 
 static void let_go(struct ada_loop *loop)

@@ -1,7 +1,6 @@
 /* The main loop of `ada trace`: drains, keeps manifests and session.json, notices ends, until all is over. Main thread. */
 #ifndef ADA_RECORDER_LOOP_H
 #define ADA_RECORDER_LOOP_H
-#include <poll.h>
 #include "recorder/control/progress.h"
 #include "recorder/policy/sample.h"
 #include "recorder/process/grower.h"
@@ -13,6 +12,7 @@ struct ada_loop {
 	struct ada_recording_progress progress;
 	struct ada_sampler *sampler;
 	int signals;
+	int ends; /* epoll: pidfds of those in `live` */
 	int timeout_ms;
 	int interrupts;		 /* SIGINTs seen */
 	uint64_t interrupted_ns; /* the first */
@@ -27,7 +27,6 @@ struct ada_loop {
 	ADA_ARRAY(struct ada_provider *) live; /* not released yet */
 	uint64_t drained_ns;		       /* when all of them were drained last */
 	uint64_t session_cost_ns;
-	ADA_ARRAY(struct pollfd) polls;
 };
 
 /* Runs until every traced process has ended, or the user wants no more. */

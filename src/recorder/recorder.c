@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/pidfd.h>
 #include <sys/resource.h>
@@ -342,7 +343,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 					 .wake = -1,
 					 .main_pidfd = -1,
 					 .session = { .output_fd = -1, .fd = -1 } };
-	struct ada_loop loop = { .recorder = &recorder, .signals = -1, .grower.wake = -1 };
+	struct ada_loop loop = { .recorder = &recorder, .signals = -1, .ends = epoll_create1(EPOLL_CLOEXEC), .grower.wake = -1 };
 	bool made = false, launched = false;
 	struct ada_error latest = { "" };
 	int status;
@@ -386,8 +387,9 @@ out:
 	ada_session_leave(&recorder.session);
 	if (loop.signals >= 0)
 		close(loop.signals);
+	if (loop.ends >= 0)
+		close(loop.ends);
 	ada_say_close(); /* last: all is written but this */
-	ada_array_free(&loop.polls);
 	ada_array_free(&loop.live);
 	return status;
 }

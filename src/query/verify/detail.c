@@ -132,6 +132,7 @@ static uint64_t count_holes(const struct ada_thread *thread, const struct ada_re
 
 static void sum_thread(struct sums *sums, const struct ada_recorded_window *windows, const struct ada_thread *thread)
 {
+	const struct ada_event *last;
 	uint64_t first_ns, last_ns;
 
 	for (uint32_t i = 0; i < atf_thread_segments(thread->events); i++) {
@@ -143,8 +144,9 @@ static void sum_thread(struct sums *sums, const struct ada_recorded_window *wind
 	if (!thread->count)
 		return;
 	first_ns = atf_thread_get(thread->events, 0)->timestamp_ns;
-	last_ns = atf_thread_get(thread->events, thread->count - 1)->timestamp_ns;
-	for (size_t i = 0; i < sums->count; i++) /* few of the windows of a short thread */
+	last = atf_thread_get(thread->events, thread->count - 1);
+	last_ns = last->event_kind ? last->timestamp_ns : UINT64_MAX; /* a crash left it unwritten */
+	for (size_t i = 0; i < sums->count; i++)		      /* few of the windows of a short thread */
 		if (windows[i].start_ns <= last_ns && windows[i].end_ns >= first_ns)
 			sums->windows[i].holes += count_holes(thread, &windows[i]);
 }

@@ -79,6 +79,7 @@ struct ada_provider {
 	uint32_t ready; /* number that its segment had when it lay ready and the process took it by itself (abi/ready.h); 0: it didn't */
 	pid_t pid, parent_pid;
 	int pidfd;
+	bool unwatched;		  /* main thread's: its end isn't told, it is to be asked for */
 	char name[32];		  /* of its directory: pid_123, pid_123_2 */
 	char directory[PATH_MAX]; /* below the session's root */
 	char program[PATH_MAX];
