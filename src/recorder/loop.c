@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -24,6 +23,7 @@
 #include "recorder/index/packed_lane.h"
 #include "recorder/planning/unmet.h"
 #include "recorder/policy/fire.h"
+#include "recorder/process/ends.h"
 #include "recorder/process/exit.h"
 #include "recorder/process/heir.h"
 #include "recorder/process/life.h"
@@ -40,8 +40,7 @@
 #define BUSY_MS 1
 #define IDLE_MS 5
 #define ENDS_NS 50000000ull /* so long behind a process's end its last manifest is waited for without sleeping longer */
-#define ENDS_AT_ONCE 64
-#define FEW_CHUNKS 8 /* that came within a turn: the next may wait longer. Or so large a part of all that there are: */
+#define FEW_CHUNKS 8	    /* that came within a turn: the next may wait longer. Or so large a part of all that there are: */
 #define FEW_PART 8
 #define STRAY_NS 20000000ull
 #define QUIET_NS 500000000ull /* how long a quiet thread's events may wait */
@@ -218,31 +217,6 @@ static size_t drain(struct ada_loop *loop, struct ada_provider *provider)
 	return chunks;
 }
 
-/* There may be thousands of processes, of which none ends in most turns: so the kernel keeps the list of those whose end is waited for. Each is
- * told of once. */
-static void watch_end(struct ada_loop *loop, struct ada_provider *provider)
-{
-	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, .data.ptr = provider };
-
-	provider->unwatched = provider->pidfd < 0 || epoll_ctl(loop->ends, EPOLL_CTL_ADD, provider->pidfd, &event);
-}
-
-static void note_ends(struct ada_loop *loop)
-{
-	struct epoll_event events[ENDS_AT_ONCE];
-	int count;
-
-	do {
-		count = epoll_wait(loop->ends, events, ENDS_AT_ONCE, 0);
-		for (int i = 0; i < count; i++) {
-			struct ada_provider *provider = events[i].data.ptr;
-
-			if (!provider->ended && !__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE))
-				ada_provider_note_gone(provider);
-		}
-	} while (count == ENDS_AT_ONCE);
-}
-
 /* Sleeps until there is news, or doesn't (0); ends are noted first of all, for what the manifest says of them must not depend on how
  * long a turn takes. */
 static void look(struct ada_loop *loop, int timeout_ms)
@@ -257,7 +231,7 @@ static void look(struct ada_loop *loop, int timeout_ms)
 	if (poll(polls, sizeof polls / sizeof *polls, timeout_ms) <= 0)
 		return;
 	if (polls[3].revents)
-		note_ends(loop);
+		ada_ends_note(loop->ends);
 	if (timeout_ms && polls[0].revents)
 		eventfd_read(recorder->wake, &news);
 }
@@ -403,7 +377,7 @@ static void take_in(struct ada_loop *loop)
 	while ((provider = ada_provider_at(loop->recorder, loop->taken)) && has_settled(provider) &&
 	       !ada_array_push(&loop->live, provider)) {
 		loop->taken++;
-		watch_end(loop, provider);
+		ada_ends_watch(loop->ends, provider);
 	}
 }
 

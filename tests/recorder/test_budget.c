@@ -140,6 +140,25 @@ static void who_relapses_rests(void **state)
 		assert_false(world.functions[i].out);
 }
 
+/* More was let go of than had to be, for it seemed dearer then; what is out, all together, costs a little more than there is room for. It comes
+ * back one at a time, though each in its turn may be one too many. */
+static void who_does_not_quite_fit_is_no_relapse(void **state)
+{
+	struct world world = { .decider.budget = 0.05, .count = 30 };
+	size_t out = 0;
+
+	for (size_t i = 0; i < world.count; i++)
+		world.shares[i] = 0.02;
+	turn(&world);
+	for (size_t i = 0; i < world.count; i++)
+		world.shares[i] = world.functions[i].out ? 0.0015 : 0.01;
+	run(&world, 60 * SECOND);
+	assert_int_equal(world.decider.rest_ns, 0);
+	for (size_t i = 0; i < world.count; i++)
+		out += world.functions[i].out;
+	assert_in_range(out, 1, 20);
+}
+
 static void they_return_when_their_rate_falls(void **state)
 {
 	struct world world = interpreter();
@@ -190,6 +209,21 @@ static void estimates_may_be_wrong(void **state)
 }
 
 /* Where what must stay costs more than the budget by itself, nothing is gained by what is called once. */
+/* One function costs six times what the program takes for itself, and twenty cost little. Events are thought to cost two and a half times what
+ * they do, so more than there was time for: what the program took for itself can't be said, and what little costs little. */
+static void a_price_too_high_leaves_the_cheap_ones_in(void **state)
+{
+	struct world world = { .decider.budget = 0.5, .count = 21 };
+	struct ada_budget_look look = { .now_ns = LOOK_NS, .cpu_ns = LOOK_NS, .event_ns = 2.5 * EVENT_NS };
+
+	for (size_t i = 0; i < world.count; i++)
+		world.functions[i].events = (uint64_t)((i ? 0.006 : 6) * (double)LOOK_NS / 7.12 / EVENT_NS);
+	ada_decide(&world.decider, &look, world.functions, world.count);
+	assert_int_equal(world.functions[0].verdict, ADA_VERDICT_LEAVE);
+	for (size_t i = 1; i < world.count; i++)
+		assert_int_equal(world.functions[i].verdict, ADA_VERDICT_STAY);
+}
+
 static void what_costs_next_to_nothing_stays(void **state)
 {
 	struct world world = { .decider.budget = 0.05, .count = 3, .shares = { 1, 0.01, 0.00002 } };
@@ -261,6 +295,8 @@ int main(void)
 		cmocka_unit_test(cheap_programs_lose_nothing),
 		cmocka_unit_test(trials_are_cheap),
 		cmocka_unit_test(who_relapses_rests),
+		cmocka_unit_test(who_does_not_quite_fit_is_no_relapse),
+		cmocka_unit_test(a_price_too_high_leaves_the_cheap_ones_in),
 		cmocka_unit_test(they_return_when_their_rate_falls),
 		cmocka_unit_test(what_is_fixed_stays),
 		cmocka_unit_test(leaves_go_first),

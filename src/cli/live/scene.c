@@ -61,7 +61,8 @@ static uint64_t floor_of(const struct ada_scene *scene, uint64_t end, uint64_t b
 	return back_events && end > share ? end - share : 0;
 }
 
-/* Of a session under way the files lag behind the program: that nothing has come for a moment says nothing, unless its recorder does. */
+/* Of a session under way the files lag behind the program: that nothing has come for a moment says nothing, unless its recorder does. At least the
+ * last event is known: as a question about a time has it, that is of those before. */
 static uint64_t known_until(const struct ada_scene *scene, const struct ada_thread *thread, const struct ada_written *written)
 {
 	const struct ada_event *last = atf_thread_get(thread->events, thread->count - 1);
@@ -72,11 +73,11 @@ static uint64_t known_until(const struct ada_scene *scene, const struct ada_thre
 		return scene->end_ns;
 	until_ns = ada_written_until(written, thread, &behind);
 	if (behind)
-		return last_ns;
+		return last_ns + 1;
 	if (!until_ns && last_ns + ADA_SCENE_LATE_NS < scene->last_ns)
 		until_ns = scene->end_ns;
 	until_ns = until_ns < scene->end_ns ? until_ns : scene->end_ns;
-	return until_ns > last_ns ? until_ns : last_ns;
+	return until_ns > last_ns ? until_ns : last_ns + 1;
 }
 
 static int look_at(const struct ada_scene *scene, const struct ada_thread *thread, const struct ada_scene_how *how,

@@ -1,7 +1,8 @@
 #include "recorder/budget/decide.h"
 #include <stdlib.h>
 
-#define OWN_LEAST 0.03 /* of the CPU time: a cost that leaves less for the program itself is that of events from before, drained late */
+#define OWN_LEAST                                                                                                                          \
+	0.1 /* of the CPU time: a cost that leaves less for the program is that of events drained late, or their price is too high */
 #define PAUSE_GROWS 4
 #define LEAST 0.0005	 /* of the budget, that a function must cost to be let go of: some are called once */
 #define INNER_WEIGHT 0.5 /* what a function says that calls others is worth twice as much */
@@ -114,7 +115,7 @@ static void judge_returns(struct ada_decider *decider, uint64_t now_ns)
 	uint64_t longer = decider->rest_ns ? 2 * decider->rest_ns : ADA_BUDGET_REST_NS;
 	bool proved = now_ns >= decider->returned_ns + ADA_BUDGET_PROOF_NS;
 
-	if (!decider->returned_ns || (!proved && decider->cost <= decider->budget))
+	if (!decider->returned_ns || (!proved && decider->cost <= decider->budget * ADA_BUDGET_RELAPSE))
 		return;
 	decider->returned_ns = 0;
 	if (proved) {

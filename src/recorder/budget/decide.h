@@ -12,9 +12,9 @@
  * Looks differ from each other by a fifth where nothing changes: were there no such distance between HIGH and LOW, functions would come
  * and go all the time, and a change costs more than most of them.
  *
- * A relapse: it costs more than the budget soon behind a return. Then what is known of shares is no longer true, as in a server that was seen to
- * start, and now serves; or they change from look to look. Nothing returns for a rest, which is twice as long each time, and half as long
- * again where what has returned stays for a while.
+ * A relapse: it costs far more than the budget soon behind a return. Then what is known of shares is no longer true, as in a server that was
+ * seen to start, and now serves; or they change from look to look. Nothing returns for a rest, which is twice as long each time, and half as
+ * long again where what has returned stays for a while. Who costs somewhat more than was left goes again, and another may try.
  */
 #ifndef ADA_RECORDER_DECIDE_H
 #define ADA_RECORDER_DECIDE_H
@@ -27,7 +27,8 @@
 #define ADA_BUDGET_PAUSE_NS 5000000000ull
 #define ADA_BUDGET_PAUSE_MAX_NS 300000000000ull
 #define ADA_BUDGET_TRIAL_NS 2000000000ull /* between two trials */
-#define ADA_BUDGET_PROOF_NS 1000000000ull /* behind a return: what costs too much by then is a relapse */
+#define ADA_BUDGET_RELAPSE 1.5		  /* of the budget */
+#define ADA_BUDGET_PROOF_NS 1000000000ull /* behind a return: what costs so much by then is a relapse */
 #define ADA_BUDGET_REST_NS 2000000000ull
 #define ADA_BUDGET_REST_MAX_NS 60000000000ull
 
