@@ -45,6 +45,15 @@ struct synth_thread *fixture_thread(struct fixture *fixture, const char *const *
 	return synth_thread(fixture->synth, 10, "prog");
 }
 
+void fixture_threads(struct fixture *fixture, const char *const *names, uint32_t functions, struct synth_thread **threads, uint32_t count)
+{
+	threads[0] = fixture_thread(fixture, names, functions);
+	for (uint32_t i = 1; i < count; i++)
+		threads[i] = synth_thread(fixture->synth, 10 + i, "worker");
+	for (uint32_t i = 0; i < count; i++)
+		synth_call(threads[i], 0);
+}
+
 void fixture_open(struct fixture *fixture, bool finished, const char *thread, const char *from, const char *to)
 {
 	struct ada_error error = {};

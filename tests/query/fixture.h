@@ -19,6 +19,8 @@ int fixture_setup(void **state);
 int fixture_teardown(void **state);
 /* The thread of a process whose one module has these functions. */
 struct synth_thread *fixture_thread(struct fixture *fixture, const char *const *names, uint32_t count);
+/* Threads 0, 1, ... of such a process, each of which begins in the first of the functions. */
+void fixture_threads(struct fixture *fixture, const char *const *names, uint32_t functions, struct synth_thread **threads, uint32_t count);
 /* Closes the synthesiser, opens the session and selects (NULL: all). */
 void fixture_open(struct fixture *fixture, bool finished, const char *thread, const char *from, const char *to);
 /* Packs the files of the session, which is finished, in blocks of 1 to `most` events, and opens it again. The selection is of everything. */

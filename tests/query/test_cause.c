@@ -60,11 +60,7 @@ enum { A = 0xa000, B = 0xb000, C = 0xc000, M = 0xe000 }; /* objects */
 /* Threads 0, 1, ... of one process, each of which begins in main. */
 static void make_threads(struct fixture *fixture, struct synth_thread **threads, uint32_t count)
 {
-	threads[0] = fixture_thread(fixture, names, NAMES);
-	for (uint32_t i = 1; i < count; i++)
-		threads[i] = synth_thread(fixture->synth, 10 + i, "worker");
-	for (uint32_t i = 0; i < count; i++)
-		synth_call(threads[i], MAIN);
+	fixture_threads(fixture, names, NAMES, threads, count);
 }
 
 /* Calls it `us` long, at the depth at which the thread is, on up to two objects (0: none). */
@@ -343,7 +339,8 @@ static void test_a_mark_on_a_hung_process(void **state)
 	json_object_put(mark);
 }
 
-/* A wait of thread 0 in which thread 1 makes so many calls before it gives the object back, and `often` works on others: on so many that any may be meant. */
+/* A wait of thread 0 in which thread 1 makes so many calls before it gives the object back, and `often` works on others: on so many that any may
+ * be meant. */
 static void make_hold(struct fixture *fixture, uint64_t calls, bool often)
 {
 	struct synth_thread *threads[2];

@@ -20,11 +20,7 @@ enum { A = 0xa000, B = 0xb000, C = 0xc000, M = 0xe000 }; /* objects */
 /* Threads 0, 1, ... of one process, each of which begins in main. */
 static void make_threads(struct fixture *fixture, struct synth_thread **threads, uint32_t count)
 {
-	threads[0] = fixture_thread(fixture, names, NAMES);
-	for (uint32_t i = 1; i < count; i++)
-		threads[i] = synth_thread(fixture->synth, 10 + i, "worker");
-	for (uint32_t i = 0; i < count; i++)
-		synth_call(threads[i], MAIN);
+	fixture_threads(fixture, names, NAMES, threads, count);
 }
 
 static void begin_on(struct synth_thread *thread, uint64_t function, uint64_t object)

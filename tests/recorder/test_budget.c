@@ -208,7 +208,6 @@ static void estimates_may_be_wrong(void **state)
 	assert_true(world.decider.cost > 1);
 }
 
-/* Where what must stay costs more than the budget by itself, nothing is gained by what is called once. */
 /* One function costs six times what the program takes for itself, and twenty cost little. Events are thought to cost two and a half times what
  * they do, so more than there was time for: what the program took for itself can't be said, and what little costs little. */
 static void a_price_too_high_leaves_the_cheap_ones_in(void **state)
@@ -224,6 +223,7 @@ static void a_price_too_high_leaves_the_cheap_ones_in(void **state)
 		assert_int_equal(world.functions[i].verdict, ADA_VERDICT_STAY);
 }
 
+/* Where what must stay costs more than the budget by itself, nothing is gained by what is called once. */
 static void what_costs_next_to_nothing_stays(void **state)
 {
 	struct world world = { .decider.budget = 0.05, .count = 3, .shares = { 1, 0.01, 0.00002 } };

@@ -58,7 +58,8 @@ struct ada_crash_cause {
 	struct ada_stack culprit_path; /* outermost first, with that call */
 };
 
-/* Of a process that a signal ended. False in *found: it didn't crash. 0, -ENOMEM, or -EINTR once ada_interrupted(); the caller frees the cause, also after an error. */
+/* Of a process that a signal ended. False in *found: it didn't crash. 0, -ENOMEM, or -EINTR once ada_interrupted(); the caller frees the cause,
+ * also after an error. */
 int ada_crash_find(const struct ada_process *process, struct ada_crash_cause *cause, bool *found);
 void ada_crash_free(struct ada_crash_cause *cause);
 /* What --format=json has of it; malloc'ed, NULL: no memory. */

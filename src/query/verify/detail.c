@@ -8,6 +8,7 @@
 #include <string.h>
 #include "atf/session/thread.h"
 #include "base/file.h"
+#include "query/session/windows.h"
 #include "query/verify/verify.h"
 
 #define MARK_SLACK_NS 1000
@@ -154,16 +155,10 @@ static void sum_thread(struct sums *sums, const struct ada_recorded_window *wind
 /* The event that a mark names, if it is there. */
 static const struct ada_event *mark_event(const struct ada_process *process, const json_object *mark)
 {
-	const struct ada_thread *thread = ada_process_thread(process, ada_json_u64(mark, "thread", UINT64_MAX));
-	uint64_t seq = ada_json_u64(mark, "indexSeq", UINT64_MAX);
-	uint32_t segment = (uint32_t)ada_json_u64(mark, "segment", 0);
-	const struct atf_index *index = thread && thread->events ? atf_thread_segment(thread->events, segment) : NULL;
+	const struct ada_thread *thread;
+	uint64_t position;
 
-	if (!index || seq >= atf_index_count(index))
-		return NULL;
-	while (segment--)
-		seq += atf_index_count(atf_thread_segment(thread->events, segment));
-	return atf_thread_get(thread->events, seq);
+	return ada_mark_event(process, mark, &thread, &position) ? atf_thread_get(thread->events, position) : NULL;
 }
 
 /* How many of the window's marks name an event that isn't there or is another one. Times may have been raised a little where the clock

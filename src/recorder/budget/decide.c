@@ -1,8 +1,8 @@
 #include "recorder/budget/decide.h"
 #include <stdlib.h>
 
-#define OWN_LEAST                                                                                                                          \
-	0.1 /* of the CPU time: a cost that leaves less for the program is that of events drained late, or their price is too high */
+/* Of the CPU time: a cost that leaves less for the program itself is that of events drained late, or their price is too high. */
+#define OWN_LEAST 0.1
 #define PAUSE_GROWS 4
 #define LEAST 0.0005	 /* of the budget, that a function must cost to be let go of: some are called once */
 #define INNER_WEIGHT 0.5 /* what a function says that calls others is worth twice as much */
