@@ -25,7 +25,7 @@
 #include <unistd.h>
 #include "atf.h"
 #include "base/units.h"
-#include "query/sums/stats.h"
+#include "query/tally/stats.h"
 #include "query_session.h"
 
 #define RUNS_MAX 15

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "atf/session/thread.h"
-#include "query/sums/totals.h"
+#include "query/tally/totals.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
@@ -35,7 +35,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	memcpy(totals, bytes, length);
 	if (length >= sizeof header) {
 		memcpy(&header, totals, sizeof header);
-		header.first_segment |= !header.first_segment;
 		atf_totals_seal(&header, totals + 1, length - sizeof header);
 		memcpy(totals, &header, sizeof header);
 	}

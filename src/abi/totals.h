@@ -1,9 +1,11 @@
-/* Totals of a thread, THREAD/totals: what its oldest segments added up to before they went. docs/format.md explains them.
+/* Totals of a thread, THREAD/totals: what its oldest segments added up to before they went. And its sums, THREAD/sums: what its first events
+ * add up to, though they are there. docs/format.md explains both.
  *
  *   [header 128][call that was open 40]...[one set aside 40]...[function 80, its buckets]...
  *
- * Little-endian. Written whole beside the old one and renamed, before the segments go: so each segment counts in one of both. Written by
- * `ada pack`, and by `ada trace` while it records (cli/record/fold.c); a change of any field needs a new version number.
+ * Little-endian. Written whole beside the old one and renamed; totals before the segments go: so each segment counts in one of both. Written
+ * by `ada pack`, and by `ada trace`: totals while it records (cli/record/fold.c), sums at its end (query/tally/sums.c). A change of any field
+ * needs a new version number.
  */
 #ifndef ADA_ABI_TOTALS_H
 #define ADA_ABI_TOTALS_H
@@ -23,9 +25,9 @@ typedef struct __attribute__((packed)) {
 	uint8_t magic[4];
 	uint8_t endian, version, arch, os; /* as of an index */
 	uint32_t thread_id;
-	uint32_t first_segment; /* those before it are in here */
+	uint32_t first_segment; /* those before it are in here; 0: these are sums */
 	uint64_t event_count;	/* their records, of all kinds */
-	uint64_t calls, ends;	/* of these: CALLs; RETURNs and EXCEPTIONs */
+	uint64_t calls, ends;	/* of these: CALLs; RETURNs and EXCEPTIONs. Of sums 0, and so is gaps */
 	uint64_t gaps, told;	/* LOST ones, and how many events they stand for */
 	uint64_t time_start_ns, time_end_ns;
 	uint64_t before_loss_ns; /* with ATF_TOTALS_AFTER_LOSS: time of the last record before the loss */

@@ -346,6 +346,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	struct ada_loop loop = { .recorder = &recorder, .signals = -1, .ends = epoll_create1(EPOLL_CLOEXEC), .grower.wake = -1 };
 	bool made = false, launched = false;
 	struct ada_error latest = { "" };
+	uint64_t events = 0;
 	int status;
 
 	pthread_mutex_init(&recorder.lock, NULL);
@@ -378,6 +379,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	ada_sched_stop(recorder.sched);
 	ada_samples_stop(recorder.samples);
 	ada_loop_end(&loop);
+	events = ada_recording_totals(&recorder).events;
 	*exit_status = loop.main_ended ? ada_exit_shell_status(&recorder.main_exit) : loop.asked ? 0 : 128 + SIGINT;
 out:
 	ada_sampler_close(loop.sampler);
@@ -389,7 +391,9 @@ out:
 		close(loop.signals);
 	if (loop.ends >= 0)
 		close(loop.ends);
-	ada_say_close(); /* last: all is written but this */
+	ada_say_close(); /* all is written but this */
 	ada_array_free(&loop.live);
+	if (launched && options->finished && !options->disk_limit)
+		options->finished(recorder.session.directory, events);
 	return status;
 }

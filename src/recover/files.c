@@ -117,6 +117,8 @@ static int take_thread_file(struct walk *walk, const char *path, const char *nam
 
 	if (has_ending(name, ".tmp"))
 		unlink(path); /* it would have taken a file's place: totals, or a segment that is compressed */
+	if (!strcmp(name, "sums"))
+		unlink(path); /* of events that recovery may move, or give up */
 	if ((!has_ending(name, ".atf") && !has_ending(name, ".atp")) || lstat(path, &status))
 		return 0;
 	if (!status.st_size)

@@ -1,4 +1,4 @@
-"""What is true of a recording, worked out from its files by the rules of src/query/calls/calls.h and sums/stats.h without any code of ada's:
+"""What is true of a recording, worked out from its files by the rules of src/query/calls/calls.h and tally/stats.h without any code of ada's:
 slow, simple, and the judge of report, SQL and exports."""
 import os
 from dataclasses import dataclass, field

@@ -116,6 +116,13 @@ static void pack_thread(const char *directory, uint32_t most)
 	atf_packer_free(packer);
 }
 
+void fixture_reopen(struct fixture *fixture)
+{
+	ada_selection_close(&fixture->selection);
+	ada_session_close(fixture->session);
+	fixture_open(fixture, true, NULL, NULL, NULL);
+}
+
 void fixture_pack(struct fixture *fixture, uint32_t most)
 {
 	char pattern[PATH_MAX];

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include "../test.h"
 #include "query/session/selection.h"
-#include "query/sums/stats.h"
+#include "query/tally/stats.h"
 #include "synth.h"
 
 struct fixture {
@@ -23,6 +23,8 @@ struct synth_thread *fixture_thread(struct fixture *fixture, const char *const *
 void fixture_threads(struct fixture *fixture, const char *const *names, uint32_t functions, struct synth_thread **threads, uint32_t count);
 /* Closes the synthesiser, opens the session and selects (NULL: all). */
 void fixture_open(struct fixture *fixture, bool finished, const char *thread, const char *from, const char *to);
+/* Opens what has changed since; the selection is of everything. */
+void fixture_reopen(struct fixture *fixture);
 /* Packs the files of the session, which is finished, in blocks of 1 to `most` events, and opens it again. The selection is of everything. */
 void fixture_pack(struct fixture *fixture, uint32_t most);
 /* The statistics of the selection, by function name; fails where there is none of it. */

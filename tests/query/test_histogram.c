@@ -1,7 +1,7 @@
 /* Percentiles against exact ones, over distributions known by construction. */
 #include <stdlib.h>
 #include "../test.h"
-#include "query/sums/histogram.h"
+#include "query/tally/histogram.h"
 
 static int compare(const void *left, const void *right)
 {

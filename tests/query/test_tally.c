@@ -10,24 +10,9 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "query/calls/timeline.h"
-#include "query/sums/totals.h"
+#include "query/tally/totals.h"
 #include "synth_random.h"
-
-static uint64_t draw(uint64_t *state)
-{
-	uint64_t value = *state += 0x9e3779b97f4a7c15u;
-
-	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
-	return value ^ value >> 27;
-}
-
-static void compute(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers, uint64_t piece)
-{
-	struct ada_error error = {};
-
-	if (ada_stats_compute_pieces(stats, selection, workers, piece, &error))
-		fail_msg("%s", error.text);
-}
+#include "wild.h"
 
 /* --- known answers ------------------------------------------------------------------------------------------------------ */
 
@@ -99,19 +84,19 @@ static void check_session(struct fixture *fixture, const struct known *known, ui
 	uint64_t first_ns = known->times.items[0], last_ns = known->times.items[known->times.count - 1];
 
 	for (unsigned int i = 0; i < 12; i++) {
-		uint32_t thread = i % 3 == 2 ? (uint32_t)(draw(state) % known->threads) : UINT32_MAX;
+		uint32_t thread = i % 3 == 2 ? (uint32_t)(wild_draw(state) % known->threads) : UINT32_MAX;
 		struct ada_thread *all = selection->threads.items[0], *one[1];
 		size_t count = selection->threads.count;
 		struct ada_stats stats;
 
-		selection->from_ns = i < 2 ? 0 : first_ns + draw(state) % (last_ns - first_ns + 1);
-		selection->to_ns = i < 2 || i % 4 == 3 ? UINT64_MAX : selection->from_ns + 1 + draw(state) % (last_ns - first_ns + 1);
+		selection->from_ns = i < 2 ? 0 : first_ns + wild_draw(state) % (last_ns - first_ns + 1);
+		selection->to_ns = i < 2 || i % 4 == 3 ? UINT64_MAX : selection->from_ns + 1 + wild_draw(state) % (last_ns - first_ns + 1);
 		if (thread != UINT32_MAX) {
 			one[0] = &all[thread];
 			selection->threads.items[0] = one[0];
 			selection->threads.count = 1;
 		}
-		compute(&stats, selection, 1 + i % 5, pieces[i % 4]);
+		wild_compute(&stats, selection, 1 + i % 5, pieces[i % 4]);
 		check_known(&stats, known, thread, selection->from_ns, selection->to_ns);
 		assert_int_equal(stats.completeness.events, known_events(known, thread, selection->from_ns, selection->to_ns));
 		assert_int_equal(stats.completeness.lost, 0);
@@ -144,112 +129,6 @@ static void test_known_answers(void **state)
 
 /* --- split or not ------------------------------------------------------------------------------------------------------- */
 
-/* What one thread may do: stacks that it changes between, each with its own depths; `odd` of 10,000 events are none that a piece
- * can count on its own. */
-struct wild {
-	struct synth_thread *thread;
-	uint64_t state, odd;
-	uint64_t open[4][64];
-	uint32_t depth[4], fiber;
-};
-
-static uint64_t below(struct wild *wild, uint64_t limit)
-{
-	return draw(&wild->state) % limit;
-}
-
-static void call(struct wild *wild)
-{
-	uint32_t *depth = &wild->depth[wild->fiber];
-	uint64_t id = ADA_FUNCTION_ID(0, below(wild, 6));
-
-	if (*depth == 64)
-		return;
-	wild->open[wild->fiber][*depth] = id;
-	synth_event(wild->thread, ADA_EVENT_CALL, id, (*depth)++);
-}
-
-static void leave(struct wild *wild)
-{
-	uint32_t *depth = &wild->depth[wild->fiber];
-
-	if (!*depth)
-		return;
-	--*depth;
-	synth_event(wild->thread, below(wild, 9) ? ADA_EVENT_RETURN : ADA_EVENT_EXCEPTION, wild->open[wild->fiber][*depth], *depth);
-}
-
-static void do_odd(struct wild *wild)
-{
-	uint32_t *depth = &wild->depth[wild->fiber];
-
-	switch (below(wild, 8)) {
-	case 0: /* another stack */ wild->fiber = below(wild, 4); break;
-	case 1: /* frames that left without a word */ *depth -= *depth ? below(wild, *depth) : 0; break;
-	case 2:
-		synth_lost(wild->thread, below(wild, 50), 0);
-		if (below(wild, 2))
-			*depth -= *depth ? below(wild, *depth) : 0;
-		break;
-	case 3: /* an end of nothing */
-		synth_event(wild->thread, ADA_EVENT_RETURN, ADA_FUNCTION_ID(0, below(wild, 8)), below(wild, 70));
-		break;
-	case 4: /* a kind from the future */ synth_event(wild->thread, 9, below(wild, 8), below(wild, 70)); break;
-	case 5: /* of no module */ synth_event(wild->thread, ADA_EVENT_CALL, ADA_FUNCTION_ID(3, below(wild, 2)), *depth); break;
-	case 6: /* it waited for ada */ synth_event(wild->thread, ADA_EVENT_RECORDER, below(wild, 300), *depth); break;
-	default: /* depths with holes */
-		synth_event(wild->thread, ADA_EVENT_CALL, ADA_FUNCTION_ID(0, below(wild, 6)), *depth + below(wild, 3));
-	}
-}
-
-static void make_wild(struct synth *synth, uint64_t seed, uint64_t odd, uint64_t events)
-{
-	static const char *const names[] = { "a", "b", "c", "d", "e", "f", "never" };
-	uint32_t lean = 2;
-
-	synth_process(synth, 5);
-	synth_module(synth, "/bin/wild", names, 7);
-	for (uint32_t i = 0; i < 2; i++) {
-		struct wild wild = { .thread = synth_thread(synth, 5 + i, "wild"), .state = seed + i, .odd = odd };
-
-		for (uint64_t j = 0; j < events; j++) {
-			synth_pass(wild.thread, below(&wild, 4) ? below(&wild, 200) : 0);
-			if (j % 32 == 0)
-				lean = 1 + (uint32_t)below(&wild, 4);
-			if (j % (events / 3) == events / 6 && j < events * 2 / 3)
-				synth_roll(wild.thread);
-			if (below(&wild, 10000) < odd)
-				do_odd(&wild);
-			else if (below(&wild, 5) < lean)
-				call(&wild);
-			else
-				leave(&wild);
-		}
-	}
-}
-
-static void assert_same(const struct ada_stats *a, const struct ada_stats *b)
-{
-	assert_int_equal(a->functions.count, b->functions.count);
-	for (size_t i = 0; i < a->functions.count; i++) {
-		const struct ada_function_stats *x = a->functions.items[i], *y = b->functions.items[i];
-
-		assert_int_equal(x->key, y->key);
-		assert_true(!x->module == !y->module);
-		assert_int_equal(x->function_id, y->function_id);
-		assert_int_equal(x->calls, y->calls);
-		assert_int_equal(x->unknown, y->unknown);
-		assert_int_equal(x->total_ns, y->total_ns);
-		assert_int_equal(x->self_ns, y->self_ns);
-		assert_memory_equal(&x->durations, &y->durations, offsetof(struct ada_histogram, few));
-		for (unsigned int j = 0; j < ADA_HISTOGRAM_OCTAVES * ADA_HISTOGRAM_BUCKETS; j++)
-			assert_int_equal(ada_histogram_bucket(&x->durations, j), ada_histogram_bucket(&y->durations, j));
-	}
-	assert_int_equal(a->completeness.events, b->completeness.events);
-	assert_int_equal(a->completeness.lost, b->completeness.lost);
-	assert_int_equal(a->completeness.complete, b->completeness.complete);
-}
-
 static void check_split(struct fixture *fixture, uint64_t *state)
 {
 	static const uint64_t pieces[] = { 1, 3, 16, 61, 250, 1000 };
@@ -258,14 +137,15 @@ static void check_split(struct fixture *fixture, uint64_t *state)
 	for (unsigned int range = 0; range < 4; range++) {
 		struct ada_stats whole;
 
-		selection->from_ns = range & 1 ? SYNTH_START_NS + draw(state) % 200000 : 0;
-		selection->to_ns = range & 2 ? selection->from_ns + (range & 1 ? 0 : SYNTH_START_NS) + draw(state) % 200000 : UINT64_MAX;
-		compute(&whole, selection, 1, UINT64_MAX);
+		selection->from_ns = range & 1 ? SYNTH_START_NS + wild_draw(state) % 200000 : 0;
+		selection->to_ns = range & 2 ? selection->from_ns + (range & 1 ? 0 : SYNTH_START_NS) + wild_draw(state) % 200000 :
+					       UINT64_MAX;
+		wild_compute(&whole, selection, 1, UINT64_MAX);
 		for (unsigned int i = 0; i < sizeof pieces / sizeof *pieces; i++) {
 			struct ada_stats split;
 
-			compute(&split, selection, 2 + i % 3, pieces[i]);
-			assert_same(&whole, &split);
+			wild_compute(&split, selection, 2 + i % 3, pieces[i]);
+			assert_same_stats(&whole, &split);
 			ada_stats_free(&split);
 		}
 		ada_stats_free(&whole);
@@ -280,7 +160,7 @@ static void test_split_is_the_same(void **state)
 		uint64_t random = seed;
 
 		fixture_setup(state);
-		make_wild(((struct fixture *)*state)->synth, seed * 7919, odd[seed % 6], 300 + seed * 60);
+		wild_make(((struct fixture *)*state)->synth, seed * 7919, odd[seed % 6], 300 + seed * 60);
 		fixture_open(*state, seed % 2, NULL, NULL, NULL);
 		check_split(*state, &random);
 		fixture_teardown(state);
@@ -323,12 +203,12 @@ static void test_packed_is_the_same(void **state)
 
 		fixture_setup(state);
 		fixture = *state;
-		make_wild(fixture->synth, seed * 7919, odd[seed % 6], 300 + seed * 200);
+		wild_make(fixture->synth, seed * 7919, odd[seed % 6], 300 + seed * 200);
 		fixture_open(fixture, true, NULL, NULL, NULL);
 		for (uint64_t range = 0; range < 4; range++) {
 			fixture->selection.from_ns = range & 1 ? SYNTH_START_NS + seed * 5000 : 0;
 			fixture->selection.to_ns = range & 2 ? SYNTH_START_NS + seed * 15000 : UINT64_MAX;
-			compute(&plain[range], &fixture->selection, 1, UINT64_MAX);
+			wild_compute(&plain[range], &fixture->selection, 1, UINT64_MAX);
 		}
 		check_kinds(&fixture->session->threads.items[0]);
 		fixture_pack(fixture, seed % 3 ? (uint32_t)seed * 30 : 5000);
@@ -337,81 +217,12 @@ static void test_packed_is_the_same(void **state)
 			fixture->selection.from_ns = range & 1 ? SYNTH_START_NS + seed * 5000 : 0;
 			fixture->selection.to_ns = range & 2 ? SYNTH_START_NS + seed * 15000 : UINT64_MAX;
 			for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-				compute(&packed, &fixture->selection, 1 + (unsigned int)(i + range) % 4, pieces[i]);
-				assert_same(&plain[range], &packed);
+				wild_compute(&packed, &fixture->selection, 1 + (unsigned int)(i + range) % 4, pieces[i]);
+				assert_same_stats(&plain[range], &packed);
 				ada_stats_free(&packed);
 			}
 			ada_stats_free(&plain[range]);
 		}
-		fixture_teardown(state);
-	}
-}
-
-static void reopen(struct fixture *fixture)
-{
-	ada_selection_close(&fixture->selection);
-	ada_session_close(fixture->session);
-	fixture_open(fixture, true, NULL, NULL, NULL);
-}
-
-/* What a thread did in its first segments goes into totals, as `ada pack --disk-limit` does it. */
-static void age_thread(const struct ada_thread *thread, uint32_t border)
-{
-	AtfTotalsHeader header = { .first_segment = border };
-	struct ada_work work = {};
-	struct ada_counter counter;
-	struct ada_tally tally;
-	char path[PATH_MAX];
-	uint8_t *bytes;
-	uint64_t to = 0;
-	size_t size;
-
-	for (uint32_t i = 0; i < border; i++)
-		to += atf_index_count(atf_thread_segment(thread->events, i));
-	header.time_start_ns = to ? atf_thread_get(thread->events, 0)->timestamp_ns : 0;
-	assert_int_equal(ada_counter_open(&counter), 0);
-	ada_counter_process(&counter, thread->process);
-	ada_tally_open(&tally, &counter, thread, &work);
-	assert_int_equal(ada_totals_take(&tally, true), 0);
-	ada_tally_read(&tally, 0, to);
-	header.told = tally.lost;
-	assert_int_equal(ada_totals_make(&tally, &header, &bytes, &size), 0);
-	assert_true(atf_totals_are_sound(bytes, size));
-	snprintf(path, sizeof path, "%s/thread_%u/totals", thread->process->path, thread->number);
-	assert_int_equal(ada_file_replace(path, bytes, size, &(struct ada_error){}), 0);
-	free(bytes);
-	ada_tally_close(&tally);
-	ada_counter_close(&counter);
-}
-
-/* Sums stay what they are, however many segments have gone, and in however many steps; the files may still be there. */
-static void test_aged_is_the_same(void **state)
-{
-	static const uint64_t odd[] = { 0, 5, 20, 100, 500, 2500 };
-
-	for (uint64_t seed = 1; seed <= 12; seed++) {
-		struct ada_stats whole;
-		struct fixture *fixture;
-
-		fixture_setup(state);
-		fixture = *state;
-		make_wild(fixture->synth, seed * 104729, odd[seed % 6], 400 + seed * 200);
-		fixture_open(fixture, true, NULL, NULL, NULL);
-		compute(&whole, &fixture->selection, 1, UINT64_MAX);
-		for (uint32_t border = 1 + seed % 2; border < 3; border++) {
-			struct ada_stats aged;
-
-			for (size_t i = 0; i < fixture->session->threads.count; i++)
-				age_thread(&fixture->session->threads.items[i], border);
-			reopen(fixture);
-			compute(&aged, &fixture->selection, 1 + (unsigned int)seed % 3, seed % 4 ? 150 : UINT64_MAX);
-			assert_in_range(aged.completeness.events, 1, whole.completeness.events - 1);
-			aged.completeness.events = whole.completeness.events;
-			aged.completeness.complete = whole.completeness.complete;
-			assert_same(&whole, &aged);
-			ada_stats_free(&aged);
-		}
-		ada_stats_free(&whole);
 		fixture_teardown(state);
 	}
 }
@@ -433,7 +244,7 @@ static void make_contradict(const char *path, uint64_t *random)
 			stored += head.stored[i];
 		if (block % 3)
 			continue;
-		bytes[at + sizeof head + head.open_bytes + draw(random) % stored] ^= 1u << draw(random) % 8;
+		bytes[at + sizeof head + head.open_bytes + wild_draw(random) % stored] ^= 1u << wild_draw(random) % 8;
 		head.body_checksum = libdeflate_crc32(0, bytes + at + sizeof head + head.open_bytes, stored);
 		memcpy(bytes + at, &head, sizeof head);
 		atf_pack_place(bytes + at, head.offset);
@@ -476,20 +287,20 @@ static void test_contradictions_count_as_lost(void **state)
 
 		fixture_setup(state);
 		fixture = *state;
-		make_wild(fixture->synth, seed, 50, 600);
+		wild_make(fixture->synth, seed, 50, 600);
 		fixture_open(fixture, true, NULL, NULL, NULL);
 		fixture_pack(fixture, 90);
 		snprintf(pattern, sizeof pattern, "%s/pid_*/thread_*/*.atp", fixture->directory);
 		assert_int_equal(glob(pattern, 0, NULL, &found), 0);
 		for (size_t i = 0; i < found.gl_pathc; i++)
 			make_contradict(found.gl_pathv[i], &random);
-		reopen(fixture);
-		compute(&packed, &fixture->selection, 1 + seed % 3, seed % 2 ? UINT64_MAX : 100);
+		fixture_reopen(fixture);
+		wild_compute(&packed, &fixture->selection, 1 + seed % 3, seed % 2 ? UINT64_MAX : 100);
 		for (size_t i = 0; i < found.gl_pathc; i++)
 			make_plain(found.gl_pathv[i]);
-		reopen(fixture);
-		compute(&fixture->stats, &fixture->selection, 1, UINT64_MAX);
-		assert_same(&fixture->stats, &packed);
+		fixture_reopen(fixture);
+		wild_compute(&fixture->stats, &fixture->selection, 1, UINT64_MAX);
+		assert_same_stats(&fixture->stats, &packed);
 		ada_stats_free(&packed);
 		globfree(&found);
 		fixture_teardown(state);
@@ -539,14 +350,14 @@ static void test_pages_are_released(void **state)
 	before = peak_kib();
 	/* One call of main counts, and all of the thread is read for its end. */
 	fixture->selection.to_ns = SYNTH_START_NS + 1;
-	compute(&fixture->stats, &fixture->selection, 1, 1u << 18);
+	wild_compute(&fixture->stats, &fixture->selection, 1, 1u << 18);
 	assert_int_equal(fixture_function(fixture, "main")->durations.max, 999999);
 	assert_int_equal(fixture_function(fixture, "leaf")->calls, 1);
 	assert_true(peak_kib() - before < 16 << 10);
 	ada_stats_free(&fixture->stats);
 	fixture->selection.to_ns = UINT64_MAX;
 	before = peak_kib();
-	compute(&fixture->stats, &fixture->selection, 2, 1u << 18);
+	wild_compute(&fixture->stats, &fixture->selection, 2, 1u << 18);
 	assert_int_equal(fixture_function(fixture, "leaf")->calls, 999999);
 	assert_true(peak_kib() - before < 32 << 10);
 	before = peak_kib();
@@ -586,13 +397,9 @@ static void test_interrupted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_known_answers),
-		cmocka_unit_test(test_split_is_the_same),
-		cmocka_unit_test(test_packed_is_the_same),
-		cmocka_unit_test(test_contradictions_count_as_lost),
-		cmocka_unit_test(test_aged_is_the_same),
-		FIXTURE_TEST(test_pages_are_released),
-		FIXTURE_TEST(test_interrupted),
+		cmocka_unit_test(test_known_answers),	   cmocka_unit_test(test_split_is_the_same),
+		cmocka_unit_test(test_packed_is_the_same), cmocka_unit_test(test_contradictions_count_as_lost),
+		FIXTURE_TEST(test_pages_are_released),	   FIXTURE_TEST(test_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

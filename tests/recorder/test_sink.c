@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "recorder/index/sink.h"
 
 static char directory[64];
@@ -26,6 +27,16 @@ int __wrap_io_uring_submit(struct io_uring *ring)
 	requests += error ? 0 : io_uring_sq_ready(ring);
 
 	return error ? -error : __real_io_uring_submit(ring);
+}
+
+static uint64_t told_ns, step_ns; /* the time, where it isn't 0, and how much later it is each time */
+uint64_t __real_ada_clock_boottime_ns(void);
+uint64_t __wrap_ada_clock_boottime_ns(void);
+
+uint64_t __wrap_ada_clock_boottime_ns(void)
+{
+	told_ns += told_ns ? step_ns : 0;
+	return told_ns ? told_ns : __real_ada_clock_boottime_ns();
 }
 
 static int make_directory(void **state)
@@ -166,6 +177,25 @@ static void neighbours_are_one_request(void **state)
 	free(events);
 }
 
+/* 40 MB in no time, and at 80 MB a second: 160 blocks, 3 ms each at least. */
+static void more_than_disks_take_for_long(void **state)
+{
+	for (uint64_t step = 0; step < 2; step++) {
+		struct ada_sink *sink;
+		char paths[4][96];
+
+		assert_int_equal(ada_sink_open(&sink, false), 0);
+		told_ns = 1000000000;
+		step_ns = step * 3000000;
+		write_files(sink, paths, 4, 400);
+		told_ns = 0;
+		assert_int_equal(ada_sink_holds_up(sink), !step);
+		assert_int_equal(ada_sink_close(sink), 0);
+		for (size_t f = 0; f < 4; f++)
+			check_file(paths[f], 400 * 777);
+	}
+}
+
 static int lowest_free(void)
 {
 	int next = dup(0);
@@ -213,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(small_files),
 					    cmocka_unit_test(large_files),
 					    cmocka_unit_test(neighbours_are_one_request),
+					    cmocka_unit_test(more_than_disks_take_for_long),
 					    cmocka_unit_test(without_ring),
 					    cmocka_unit_test(passing_errors_of_the_ring),
 					    cmocka_unit_test(closed_files_give_their_descriptors_back),

@@ -27,6 +27,10 @@ int atf_totals_path(char *path, size_t size, const char *directory);
 int atf_totals_read(AtfTotalsHeader **totals, const char *directory);
 /* The segments before `border` that have not gone, all of which are complete, while the thread is recorded. */
 int atf_thread_open_closed(struct atf_thread **thread, const char *directory, uint32_t border, struct atf_message *message);
+int atf_sums_path(char *path, size_t size, const char *directory);
+/* What the thread's first events add up to, though they are there: its file `sums`, whole and malloc'ed. *position: of the first event that
+ * isn't in there. NULL and 0: there is none. -ATF_ERROR_CORRUPT: it is damaged, or no one of this thread's; -ATF_ERROR_SYSTEM. */
+int atf_thread_sums(const struct atf_thread *thread, AtfTotalsHeader **sums, uint64_t *position);
 bool atf_totals_are_sound(const void *bytes, uint64_t size); /* sizes and checksums */
 void atf_totals_seal(AtfTotalsHeader *header, const void *body, uint64_t body_bytes);
 /* What the thread's segments before the first one that is there added up to: the whole file. NULL: there were none, or nobody knows. */

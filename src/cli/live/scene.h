@@ -9,7 +9,7 @@
 #include "cli/live/written.h"
 #include "query/cause/cause.h"
 #include "query/session/selection.h"
-#include "query/sums/stats.h"
+#include "query/tally/stats.h"
 
 #define ADA_SCENE_SPAN_NS 1000000000ull
 #define ADA_SCENE_LATE_NS                                                                                                                  \

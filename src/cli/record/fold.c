@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "atf/session/thread.h"
 #include "base/file.h"
-#include "query/sums/totals.h"
+#include "query/tally/totals.h"
 
 /* What was read goes on top of what went before. */
 static void make_header(AtfTotalsHeader *header, const struct ada_thread *thread, uint64_t to, const struct ada_kinds *kinds)

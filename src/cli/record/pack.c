@@ -13,6 +13,7 @@
 #include "cli/record/age_session.h"
 #include "cli/record/commands.h"
 #include "cli/record/pack_session.h"
+#include "query/tally/sums.h"
 
 static const struct ada_usage pack_usage = {
 	"[SESSION]",
@@ -72,6 +73,24 @@ static void tell_aging(const struct ada_aging *aging, const struct ada_session *
 	       aging->left > aging->disk_limit ? ", more than asked: a thread's last segment stays, and what is behind detail" : "");
 }
 
+/* What the threads add up to is written beside them, for reports; where bytes are asked for, they are for events. */
+static int sum_up(const struct ada_options *options, const char *path, struct ada_session **session, struct ada_error *error)
+{
+	struct ada_progress progress;
+	int status;
+
+	if (options->disk_limit || options->max_age_ns)
+		return 0;
+	ada_session_close(*session); /* it has the files that were packed */
+	status = ada_session_open(session, path, error);
+	if (status)
+		return status;
+	ada_progress_open(&progress, "adding up", 0);
+	status = ada_sums_write(*session, &(struct ada_sums_how){ .least = ADA_SUMS_LEAST, .progress = &progress }, error);
+	ada_progress_close(&progress);
+	return status;
+}
+
 /* Lets segments go as asked, and tells. */
 static int age(const struct ada_options *options, const char *path, struct ada_session **session, struct ada_error *error)
 {
@@ -116,6 +135,8 @@ static int run(const struct ada_usage *usage, bool unpack, int argc, char **argv
 		ada_interrupt_catch();
 		status = ada_pack_session(&packing, session, &error);
 	}
+	if (!status)
+		status = unpack ? ada_sums_remove(session, &error) : sum_up(&options, live.session, &session, &error);
 	if (!status)
 		status = finish(&packing, session);
 	if (!status)

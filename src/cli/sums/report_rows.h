@@ -2,7 +2,7 @@
 #ifndef ADA_CLI_REPORT_ROWS_H
 #define ADA_CLI_REPORT_ROWS_H
 #include "cli/ground/rows.h"
-#include "query/sums/stats.h"
+#include "query/tally/stats.h"
 
 enum ada_report_field {
 	ADA_REPORT_FUNCTION,

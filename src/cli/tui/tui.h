@@ -8,7 +8,7 @@
 #include "cli/screen/pane.h"
 #include "cli/screen/sheet.h"
 #include "cli/tui/walk.h"
-#include "query/sums/stats.h"
+#include "query/tally/stats.h"
 #include "query/sums/tree.h"
 
 /* What the session adds up to, counted by a thread of its own. */

@@ -1,7 +1,7 @@
 /* One call: how long it took, against what is usual, in what it lies, and where to go from there. */
 #include <errno.h>
 #include "cli/view/names.h"
-#include "query/sums/stats.h"
+#include "query/tally/stats.h"
 
 #define NEIGHBOUR_NS 20000000u /* for so long an answer looks for a neighbour: the page asks for one that is farther (hit.c) */
 

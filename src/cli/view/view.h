@@ -16,7 +16,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "base/output.h"
-#include "query/sums/stats.h"
+#include "query/tally/stats.h"
 #include "query/zoom/zoom.h"
 
 struct ada_view {

@@ -3,7 +3,7 @@
 #define ADA_QUERY_CLICKHOUSE_ROWS_H
 #include "query/clickhouse/tables.h"
 #include "query/export/export.h"
-#include "query/sums/stats.h"
+#include "query/tally/stats.h"
 
 #define ADA_CLICKHOUSE_EVENT_BYTES (3 * 8 + 4 * 4 + 1)
 

@@ -8,7 +8,7 @@
 #include "query/sql/parts.h"
 #include "query/sums/cpu.h"
 #include "query/sums/edges.h"
-#include "query/sums/stats.h"
+#include "query/tally/stats.h"
 
 #define TABLE(function, cursor, ...)                                                                                                       \
 	const struct ada_sql_implementation ada_sql_##function = {                                                                         \

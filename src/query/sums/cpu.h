@@ -6,7 +6,7 @@
  * are missing, or of calls that have gone with an aged segment. */
 #ifndef ADA_QUERY_CPU_H
 #define ADA_QUERY_CPU_H
-#include "query/sums/stats.h"
+#include "query/tally/stats.h"
 
 /* Fills in on_ns, off_ns and cpu_known of the functions. Reads the recording once more where it has a scheduling lane. */
 int ada_stats_add_cpu(struct ada_stats *stats, const struct ada_selection *selection, struct ada_error *error);

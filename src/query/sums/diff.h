@@ -3,7 +3,7 @@
  * ones of several files) are one. */
 #ifndef ADA_QUERY_DIFF_H
 #define ADA_QUERY_DIFF_H
-#include "query/sums/stats.h"
+#include "query/tally/stats.h"
 #include "query/sums/tree.h"
 
 struct ada_difference {

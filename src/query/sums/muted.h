@@ -2,7 +2,7 @@
  * own time its calls then are. Its callers are those that were seen while its hook was in: of the whole recording, by any thread. */
 #ifndef ADA_QUERY_MUTED_H
 #define ADA_QUERY_MUTED_H
-#include "query/sums/stats.h"
+#include "query/tally/stats.h"
 
 #define ADA_MUTED_CALLS 1u	 /* not all of its calls were recorded */
 #define ADA_MUTED_SELF 2u	 /* its self time may hold that of functions that were muted */

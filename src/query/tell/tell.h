@@ -8,7 +8,7 @@
 #include "query/calls/stack.h"
 #include "query/session/name_list.h"
 #include "query/sums/edges.h"
-#include "query/sums/stats.h"
+#include "query/tally/stats.h"
 #include "query/tell/narrative.h"
 
 /* What is usual for a function in the whole recording. */

@@ -214,6 +214,9 @@ int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread
 		return result;
 	verify_segments(verify, thread, directory);
 	ada_verify_thread_detail(verify, thread);
+	result = ada_verify_thread_sums(verify, thread);
+	if (result)
+		return result;
 	totals = thread->events ? atf_thread_totals(thread->events) : NULL;
 	atf_thread_books(thread->events, totals ? totals->calls + totals->ends : 0, ada_thread_lost(thread), &book.books);
 	result = ada_array_push(&verify->books, book);

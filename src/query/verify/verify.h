@@ -32,6 +32,8 @@ int ada_verify_session(struct ada_verify *verify, struct ada_error *error);
 int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread);
 /* Its detail files, each by itself and against its index. */
 void ada_verify_thread_detail(struct ada_verify *verify, const struct ada_thread *thread);
+/* What its first events add up to, where a file says that: the same once more from the events. 0 or -errno. */
+int ada_verify_thread_sums(struct ada_verify *verify, const struct ada_thread *thread);
 /* The manifest's windows against the detail files of all threads: bounds, counts, no hole, and its marks. 0 or -ENOMEM. */
 int ada_verify_windows(struct ada_verify *verify, const struct ada_process *process);
 

@@ -22,6 +22,8 @@ struct ada_trace_options {
 	pid_t (*keep)(const struct ada_keeping *keeping);
 	/* Folds segments that --disk-limit or --max-age let go (bound/bound.h) */
 	int (*fold)(const char *directory, uint32_t border, struct ada_folded *folded, struct ada_error *error);
+	/* The session of so many events is finished, nobody has it any more, and it may become larger; NULL: nobody asks */
+	void (*finished)(const char *session, uint64_t events);
 	int announce;			       /* descriptor that gets the session's path, a line, once the session is there; 0: none */
 	const char *output;		       /* directory that gets the session */
 	const char *agent;		       /* NULL: found beside ada's own executable */

@@ -34,6 +34,8 @@
 #define RETRY_BLOCKS 16		  /* written at a time once the disk takes them again */
 #define SLOW_NS 100000000ull	  /* of so much time */
 #define SLOW_SHARE_NS 40000000ull /* so much waiting for the disk says that it is too slow */
+#define MUCH_NS 200000000ull	  /* in so much time */
+#define MUCH_BYTES (32u << 20)	  /* so much is what few disks take for long: 160 MB/s */
 
 struct sink_file {
 	int direct; /* -1 not opened (yet), -2 refused */
@@ -57,6 +59,7 @@ struct ada_sink {
 	bool wrote; /* packers wrote something since the last trouble began */
 	bool holds_up;
 	uint64_t slow_from_ns, waited_ns;  /* since then */
+	uint64_t much_from_ns, bytes;	   /* written since then */
 	struct ada_arena_writer *arena;	   /* NULL: blocks are in the heap */
 	struct ada_packers *packers;	   /* NULL: there are none */
 	ADA_ARRAY(struct sink_file) files; /* by descriptor */
@@ -346,6 +349,19 @@ static void allocate_ahead(struct sink_file *file, int fd, off_t from, off_t end
 		file->allocated = fallocate(fd, FALLOC_FL_KEEP_SIZE, from, ALLOCATE_STEP) ? end : from + ALLOCATE_STEP;
 }
 
+/* Disks take more for some seconds than they do for good, and then nothing for a second: nobody has room for what comes meanwhile. */
+static void note_bytes(struct ada_sink *sink, size_t bytes)
+{
+	uint64_t now = ada_clock_boottime_ns();
+
+	if (now - sink->much_from_ns > MUCH_NS) {
+		sink->much_from_ns = now;
+		sink->bytes = 0;
+	}
+	sink->bytes += bytes;
+	sink->holds_up |= sink->bytes > MUCH_BYTES;
+}
+
 static int sink_write(struct atf_sink *atf, struct atf_block *block)
 {
 	struct ada_sink *sink = of(atf);
@@ -354,6 +370,7 @@ static int sink_write(struct atf_sink *atf, struct atf_block *block)
 	struct io_uring_sqe *entry;
 	struct sink_file *file;
 
+	note_bytes(sink, block->length);
 	if (ada_sink_troubled(sink))
 		return ada_array_push(&sink->trouble.held, block);
 	if (!sink->has_ring || block->length % ALIGNMENT || end < DIRECT_FROM) {

@@ -22,7 +22,7 @@ void ada_sink_be_patient(struct ada_sink *sink);
 bool ada_sink_troubled(const struct ada_sink *sink); /* nothing should be written now: not where it insists. NULL: false */
 /* From here on what its workers write is the sink's to retry. */
 void ada_sink_use_packers(struct ada_sink *sink, struct ada_packers *packers);
-/* The disk was what kept its callers waiting, for a good part of some time. NULL: false */
+/* The disk was what kept its callers waiting, for a good part of some time, or was given more than disks take for long. NULL: false */
 bool ada_sink_holds_up(const struct ada_sink *sink);
 /* A failure met elsewhere, -errno. True: the same may work later, and the sink is troubled until then. NULL: false */
 bool ada_sink_trouble(struct ada_sink *sink, int error);

@@ -6,7 +6,7 @@
  *
  * The frame at the bottom is no call's. Its `twice` lies between two depths: a deeper call may begin, but no end belongs to it.
  */
-#include "query/sums/tally_internal.h"
+#include "query/tally/tally_internal.h"
 
 #define FRAMES 4096 /* 160 KiB of stack, used as deep as calls go */
 

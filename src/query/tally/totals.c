@@ -1,11 +1,11 @@
-#include "query/sums/totals.h"
+#include "query/tally/totals.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "atf/pack/model.h"
 #include "atf/session/thread.h"
 #include "query/calls/stack.h"
-#include "query/sums/tally_internal.h"
+#include "query/tally/tally_internal.h"
 
 static_assert(ATF_TOTALS_BUCKETS == ADA_HISTOGRAM_OCTAVES * ADA_HISTOGRAM_BUCKETS, "buckets of totals are those of histograms");
 
@@ -80,6 +80,7 @@ int ada_totals_add(struct ada_tally *tally, const AtfTotalsHeader *header, bool 
 	int result = ada_calls_resume(&tally->calls, header);
 	const AtfTotalsCall *open;
 
+	tally->rooted |= header != NULL; /* all calls that are open are known */
 	if (!header || result || !counts)
 		return result;
 	open = (const AtfTotalsCall *)(header + 1);
@@ -153,32 +154,55 @@ static int put_function(bytes_array *bytes, const struct ada_function_stats *fun
 	return 0;
 }
 
+static int compare_ids(const void *left, const void *right)
+{
+	const struct ada_function_stats *const *a = left, *const *b = right;
+
+	return (*a)->function_id < (*b)->function_id ? -1 : (*a)->function_id > (*b)->function_id;
+}
+
+/* By their ids: the file doesn't tell in how many pieces they were counted. */
+static int put_functions(bytes_array *bytes, const struct ada_counter *counter, uint32_t *put)
+{
+	size_t count = counter->functions.count;
+	struct ada_function_stats **sorted = malloc((count + 1) * sizeof *sorted);
+	int result = sorted ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < count && !result; i++)
+		sorted[i] = counter->functions.items[i];
+	if (!result)
+		qsort(sorted, count, sizeof *sorted, compare_ids);
+	for (size_t i = 0; i < count && !result; i++) {
+		if (!sorted[i]->calls && !sorted[i]->durations.count)
+			continue;
+		result = put_function(bytes, sorted[i]);
+		++*put;
+	}
+	free(sorted);
+	return result;
+}
+
 int ada_totals_make(const struct ada_tally *tally, const AtfTotalsHeader *given, uint8_t **out, size_t *size)
 {
 	const struct ada_calls *calls = &tally->calls;
 	AtfTotalsHeader header = *given;
 	bytes_array bytes = {};
+	uint32_t functions = 0;
 	int result = put(&bytes, &header, sizeof header);
 
-	header.function_count = 0;
 	for (size_t i = 0; i < calls->stack.count && !result; i++)
 		result = put_call(&bytes, calls, &calls->stack.items[i]);
 	for (size_t i = 0; i < calls->aside.count && !result; i++)
 		result = put_call(&bytes, calls, &calls->aside.items[i]);
-	for (size_t i = 0; i < tally->counter->functions.count && !result; i++) {
-		const struct ada_function_stats *function = tally->counter->functions.items[i];
-
-		if (!function->calls && !function->durations.count)
-			continue;
-		result = put_function(&bytes, function);
-		header.function_count++;
-	}
+	if (!result)
+		result = put_functions(&bytes, tally->counter, &functions);
 	if (result) {
 		ada_array_free(&bytes);
 		return result;
 	}
 	header.open_count = (uint32_t)calls->stack.count;
 	header.aside_count = (uint32_t)calls->aside.count;
+	header.function_count = functions;
 	header.time_end_ns = calls->last_ns;
 	header.before_loss_ns = calls->before_loss_ns;
 	header.flags = calls->after_loss ? ATF_TOTALS_AFTER_LOSS : 0;

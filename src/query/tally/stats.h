@@ -5,7 +5,7 @@
  *   total_ns   sum of durations, recursion once: a call below another of the same function on the same thread adds nothing
  *   self_ns    sum of durations without those of the calls directly below
  *   min, mean, p50, p90, p99, max   of the durations of all calls, recursive ones too; percentiles within 0.8 %
- *              (query/sums/histogram.h), the others exact; mean rounded down
+ *              (query/tally/histogram.h), the others exact; mean rounded down
  * A call during which events were lost counts in calls, total and self, but in none of the others: it may have been several. The time of
  * the gap is in no function's self. A call that is still open lasts until the process's end or, while it is being recorded,
  * until now. A call
@@ -15,7 +15,7 @@
 #ifndef ADA_QUERY_STATS_H
 #define ADA_QUERY_STATS_H
 #include "query/session/selection.h"
-#include "query/sums/histogram.h"
+#include "query/tally/histogram.h"
 
 struct ada_function_stats {
 	/* Each call touches the fields up to durations.max: they lie on one line of a CPU's cache. */
@@ -45,6 +45,8 @@ int ada_stats_compute(struct ada_stats *stats, const struct ada_selection *selec
 /* Threads of more events than `piece_events` in pieces of so many: for tests. */
 int ada_stats_compute_pieces(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers, uint64_t piece_events,
 			     struct ada_error *error);
+/* The same, counting events also where files have their sums (tally/sums.h): for those who check these. */
+int ada_stats_compute_anew(struct ada_stats *stats, const struct ada_selection *selection, struct ada_error *error);
 const struct ada_function_stats *ada_stats_of(const struct ada_stats *stats, uint64_t key); /* NULL: it has no call */
 void ada_stats_free(struct ada_stats *stats);
 #endif

@@ -1,5 +1,5 @@
 /* Log-linear histogram: see histogram.h for its formula. */
-#include "query/sums/histogram.h"
+#include "query/tally/histogram.h"
 #include <assert.h>
 #include <errno.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #define ADA_QUERY_COUNTER_H
 #include "abi/record.h"
 #include "base/hash.h"
-#include "query/sums/stats.h"
+#include "query/tally/stats.h"
 
 #define ADA_COUNTER_PLACES (1u << 14)
 

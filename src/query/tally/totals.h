@@ -2,7 +2,7 @@
 #ifndef ADA_QUERY_TOTALS_H
 #define ADA_QUERY_TOTALS_H
 #include "abi/totals.h"
-#include "query/sums/tally.h"
+#include "query/tally/tally.h"
 
 /* Takes a tally that has read nothing yet, of a thread from its first event on, to where the segments that have gone ended. `counts`: what
  * they added up to is asked for; else only the calls that were open count as open. 0 or -ENOMEM. */

@@ -2,7 +2,7 @@
 #ifndef ADA_QUERY_TALLY_INTERNAL_H
 #define ADA_QUERY_TALLY_INTERNAL_H
 #include <errno.h>
-#include "query/sums/tally.h"
+#include "query/tally/tally.h"
 
 /* Counts events of [position, position + count), all of them before tally->to or none, up to the first that is not quick; returns how
  * many. Calls deeper than `floor` may begin where none is open; the time of those that ended is added to *children_ns. */

@@ -6,13 +6,13 @@
  * A selection may begin in the middle of a thread. Its sums don't depend on the calls that are open there, except where the end of an
  * unknown call may set aside known ones: only then these open calls are looked for (stack.h), and join the stack at its bottom.
  */
-#include "query/sums/tally.h"
+#include "query/tally/tally.h"
 #include <errno.h>
 #include <string.h>
 #include "atf/session/thread.h"
 #include "base/interrupt.h"
 #include "query/calls/stack.h"
-#include "query/sums/tally_internal.h"
+#include "query/tally/tally_internal.h"
 
 #define BLOCK_EVENTS (1u << 16) /* 2 MiB: how much of a thread is mapped at a time */
 #define TAIL_EVENTS (1u << 12)	/* between two looks whether all calls have ended */

@@ -1,5 +1,5 @@
 /* Functions being counted. */
-#include "query/sums/counter.h"
+#include "query/tally/counter.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

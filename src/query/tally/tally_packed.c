@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 #include "atf/session/thread.h"
-#include "query/sums/tally_internal.h"
+#include "query/tally/tally_internal.h"
 
 #define FRAMES 4096 /* 160 KiB of stack, used as deep as calls go */
 

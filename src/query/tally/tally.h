@@ -4,7 +4,7 @@
 #define ADA_QUERY_TALLY_H
 #include <stdatomic.h>
 #include "query/calls/calls.h"
-#include "query/sums/counter.h"
+#include "query/tally/counter.h"
 
 struct ada_work {		       /* what all workers share */
 	struct ada_progress *progress; /* NULL: none */

@@ -16,7 +16,7 @@
  */
 #include <string.h>
 #include "atf/session/thread.h"
-#include "query/sums/tally_internal.h"
+#include "query/tally/tally_internal.h"
 
 #define SEAMS_MAX (1u << 16)
 
