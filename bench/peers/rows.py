@@ -250,12 +250,12 @@ def all_rows(place, scale, cpus):
     def n(count):
         return str(max(int(count * scale), 1))
 
-    lua = functools.cache(lambda: programs.lua(place))
+    lua, sqlite = functools.cache(lambda: programs.lua(place)), functools.cache(lambda: programs.sqlite(place))
     rows += [
         Whole("lua", "lua", scale, floor, lambda at: [scripts / "work.lua", n(800)], lua),
         Whole("lua-long", "lua, ten times as long", scale, floor, lambda at: [scripts / "work.lua", n(8000)], lua),
-        Whole("sqlite", "sqlite", scale, floor, lambda at: [":memory:", query(n(15000))],
-              lambda: programs.sqlite(place)),
+        Whole("sqlite", "sqlite", scale, floor, lambda at: [":memory:", query(n(15000))], sqlite),
+        Whole("sqlite-long", "sqlite, ten times as long", scale, floor, lambda at: [":memory:", query(n(150000))], sqlite),
         Whole("python", "python3.11", scale, floor,
               lambda at: [present(PYTHON, "python3.11"), "-BS", scripts / "work.py", n(400)]),
         Redis("redis", "redis", scale, floor, redis_words),

@@ -4,12 +4,12 @@
 #include "atf/session/thread.h"
 #include "query/calls/floors.h"
 #include "query/session/source.h"
+#include "query/session/stretch.h"
 #include "query/session/windows.h"
 
 #define BLOCK_EVENTS ADA_FLOOR_EVENTS  /* 2 MiB: mapped at a time */
 #define END_EVENTS BLOCK_EVENTS	       /* of a thread's end, which say of most calls whether they are open there */
 #define NEAR_EVENTS (4 * BLOCK_EVENTS) /* what lies further back has blocks read by all CPUs, and passed over */
-#define RUNS_MAX 3		       /* passed to reach the last one: where memory is short each has one event, which says LOST */
 
 static bool is_known(const struct ada_event *event)
 {
@@ -220,17 +220,13 @@ static int look_back(struct ada_lookback *back, size_t wanted)
 	int result = 0;
 
 	while (back->position > floor && back->limit + back->waits && back->frames.count < wanted && !back->complete && !result) {
-		uint64_t to = pass_over(back, floor), from = to ? (to - 1) / BLOCK_EVENTS * BLOCK_EVENTS : 0, count, runs = 0;
+		uint64_t to = pass_over(back, floor), from = to ? (to - 1) / BLOCK_EVENTS * BLOCK_EVENTS : 0;
 		const struct ada_event *events;
 
 		if (to <= floor)
 			break;
 		from = from > floor ? from : floor;
-		events = atf_thread_run(back->thread->events, from, &count);
-		while (from + count < to) { /* a segment ends between */
-			from = ++runs < RUNS_MAX ? from + count : to - 1;
-			events = atf_thread_run(back->thread->events, from, &count);
-		}
+		events = ada_stretch_before(back->thread, to, &from);
 		result = read_back(back, events, from, wanted);
 		if (to - back->position > 4096) /* a row asked for alone needs no more than its pages */
 			atf_thread_release(back->thread->events, back->position < to ? back->position : from, to);

@@ -2,11 +2,11 @@
 #include "atf/session/thread.h"
 #include "query/calls/floors.h"
 #include "query/cause/internal.h"
+#include "query/session/stretch.h"
 
 #define TURN_EVENTS 4096
 #define NEAR_EVENTS ADA_FLOOR_EVENTS /* of what lies further back it is learnt where the object doesn't occur */
 #define PASSED_PER_READ 32
-#define RUNS_MAX 3 /* passed to reach a turn's last one: where memory is short each has one event, which says LOST */
 
 /* The CALL that an OBJECT event at `position` belongs to. */
 static bool find_call(const struct ada_thread *thread, uint64_t position, unsigned int *which, uint64_t *call)
@@ -86,21 +86,6 @@ static bool pass_over(struct ada_back *back, uint64_t from_ns)
 	return true;
 }
 
-/* The events [*from, to), which lie side by side; no turn reaches across a multiple of TURN_EVENTS. */
-static const struct ada_event *turn_back(const struct ada_thread *thread, uint64_t to, uint64_t *from)
-{
-	uint64_t count, runs = 0;
-	const struct ada_event *events;
-
-	*from = (to - 1) / TURN_EVENTS * TURN_EVENTS;
-	events = atf_thread_run(thread->events, *from, &count);
-	while (*from + count < to) { /* a segment ends between */
-		*from = ++runs < RUNS_MAX ? *from + count : to - 1;
-		events = atf_thread_run(thread->events, *from, &count);
-	}
-	return events;
-}
-
 bool ada_back_next(struct ada_back *back, uint64_t from_ns, struct ada_operation *operation)
 {
 	while (back->at && ada_cause_lived(back->reader, back->thread, from_ns, UINT64_MAX)) {
@@ -111,7 +96,8 @@ bool ada_back_next(struct ada_back *back, uint64_t from_ns, struct ada_operation
 		if (back->exhausted || !back->at)
 			return false;
 		to = back->at;
-		events = turn_back(back->thread, to, &from);
+		from = (to - 1) / TURN_EVENTS * TURN_EVENTS;
+		events = ada_stretch_before(back->thread, to, &from);
 		while (back->at > from) {
 			const struct ada_event *event = &events[back->at - 1 - from];
 			bool is_object = event->event_kind == ADA_EVENT_OBJECT && event->function_id == back->object;

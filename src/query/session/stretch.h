@@ -22,4 +22,6 @@ struct ada_stretch {
 
 /* False: there is no further stretch. A caller that ends earlier leaves a stretch mapped. */
 bool ada_stretch_next(struct ada_stretch *stretch);
+/* Backwards: the events [*from, to) that lie side by side, of those from *from on; to > *from. Valid until events are asked for anew. */
+const struct ada_event *ada_stretch_before(const struct ada_thread *thread, uint64_t to, uint64_t *from);
 #endif
