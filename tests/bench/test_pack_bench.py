@@ -17,5 +17,6 @@ def test_a_small_run_asks_both(build_dir, tmp_path, monkeypatch, need):
     assert done.returncode == 0, done.stderr
     plain, packed = map(float, re.search(r"bytes an event: plain ([0-9.]+), packed ([0-9.]+);", done.stdout).groups())
     assert 32 <= plain < 40 and packed < plain / 4
-    assert [row[0] for row in TOLD.findall(done.stdout)] == ["report", "report of the middle 1 %", "report, nothing in the page cache"]
+    assert [row[0] for row in TOLD.findall(done.stdout)] == [
+        "report", "report of the middle 1 %", "report, nothing in the page cache", "report without sums", "report without sums, nothing cached"]
     assert not list(tmp_path.iterdir())

@@ -82,13 +82,13 @@ def other_libc(path):
 
 @pytest.mark.parametrize("how", [("exec",), ("spawn", 1, 1), ("spawn", 150, 3)], ids=["exec", "spawn", "many"])
 @pytest.mark.parametrize("make, reason", [(static, "static"), (setuid, "setuid"), (narrow, "architecture"), (other_libc, "glibc")])
-def test_what_takes_no_agent_in(make, reason, how, count, starter, tmp_path, need):
+def test_what_takes_no_agent_in(make, reason, how, count, starter, tmp_path):
     program = tmp_path / "program"
     make(program)
     try:
         subprocess.run([program], check=True)
     except OSError:
-        need(False, "a kernel that runs programs of 32 bits")
+        pytest.skip("needs a kernel that runs programs of 32 bits")      # no package brings one
     complete, cut, missing = count(starter, *how, program)
     assert (complete, cut, len(missing)) == (1, [], how[1] if len(how) > 1 else 1)
     # Of more at once than the agent's table holds, the rest is counted.
