@@ -2,9 +2,9 @@
  * with them and without, to the bit. */
 #include <fcntl.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 #include "atf/session/thread.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "query/tally/sums.h"
 #include "query/tally/totals.h"
@@ -229,7 +229,6 @@ static struct fixture *packed_fixture(void **state)
 static void test_who_has_none(void **state)
 {
 	struct fixture *fixture = *state;
-	struct timespec now;
 
 	wild_make(fixture->synth, 7, 20, 1000);
 	fixture_open(fixture, true, NULL, NULL, NULL);
@@ -238,8 +237,7 @@ static void test_who_has_none(void **state)
 	fixture_pack(fixture, 200);
 	write_sums(fixture, fixture->session->threads.items[0].count + 1, 0);
 	assert_int_equal(summed(&fixture->session->threads.items[0]), 0);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	write_sums(fixture, 1, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+	write_sums(fixture, 1, ada_clock_boottime_ns());
 	assert_int_equal(summed(&fixture->session->threads.items[0]), 0);
 	write_sums(fixture, 1, 0);
 	assert_int_not_equal(summed(&fixture->session->threads.items[0]), 0);

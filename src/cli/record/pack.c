@@ -73,6 +73,14 @@ static void tell_aging(const struct ada_aging *aging, const struct ada_session *
 	       aging->left > aging->disk_limit ? ", more than asked: a thread's last segment stays, and what is behind detail" : "");
 }
 
+/* Its files are others now. *session is NULL where that fails. */
+static int reopen(struct ada_session **session, const char *path, struct ada_error *error)
+{
+	ada_session_close(*session);
+	*session = NULL;
+	return ada_session_open(session, path, error);
+}
+
 /* What the threads add up to is written beside them, for reports; where bytes are asked for, they are for events. */
 static int sum_up(const struct ada_options *options, const char *path, struct ada_session **session, struct ada_error *error)
 {
@@ -81,8 +89,7 @@ static int sum_up(const struct ada_options *options, const char *path, struct ad
 
 	if (options->disk_limit || options->max_age_ns)
 		return 0;
-	ada_session_close(*session); /* it has the files that were packed */
-	status = ada_session_open(session, path, error);
+	status = reopen(session, path, error);
 	if (status)
 		return status;
 	ada_progress_open(&progress, "adding up", 0);
@@ -107,8 +114,7 @@ static int age(const struct ada_options *options, const char *path, struct ada_s
 		if (status || aging.left <= aging.disk_limit || went == aging.segments)
 			break;
 		/* Totals have grown by more than was to spare. */
-		ada_session_close(*session);
-		status = ada_session_open(session, path, error);
+		status = reopen(session, path, error);
 	} while (!status);
 	if (!status)
 		tell_aging(&aging, *session);

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include "base/clock.h"
 #include "cli/ground/leftovers.h"
 #include "cli/ground/options.h"
 #include "cli/record/commands.h"
@@ -36,12 +36,10 @@ static void sum_up(const char *path, uint64_t events)
 	struct ada_sums_how how = { .least = ADA_SUMS_LEAST };
 	struct ada_session *session;
 	struct ada_error error;
-	struct timespec now;
 
 	if (events < ADA_SUMS_LEAST || ada_session_open(&session, path, &error))
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	how.until_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + SUM_UP_NS;
+	how.until_ns = ada_clock_boottime_ns() + SUM_UP_NS;
 	ada_sums_write(session, &how, &error);
 	ada_session_close(session);
 }

@@ -3,8 +3,8 @@
  * ones of several files) are one. */
 #ifndef ADA_QUERY_DIFF_H
 #define ADA_QUERY_DIFF_H
-#include "query/tally/stats.h"
 #include "query/sums/tree.h"
+#include "query/tally/stats.h"
 
 struct ada_difference {
 	struct ada_module *module; /* of this recording, or, where the function is gone, of the one before */

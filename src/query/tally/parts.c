@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/sysinfo.h>
-#include <time.h>
 #include "atf/session/thread.h"
+#include "base/clock.h"
 #include "query/session/selection.h"
 #include "query/tally/totals.h"
 
@@ -169,12 +169,7 @@ static void join_ready(struct worker *worker, struct ada_track *track)
 
 static bool is_late(const struct ada_job *job)
 {
-	struct timespec now;
-
-	if (!job->until_ns)
-		return false;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec >= job->until_ns;
+	return job->until_ns && ada_clock_boottime_ns() >= job->until_ns;
 }
 
 static void *work(void *context)
@@ -285,6 +280,8 @@ int ada_job_open(struct ada_job *job, const struct ada_selection *selection)
 	for (size_t i = 0; i < job->track_count; i++) {
 		add_parts(job, &job->tracks[i], parts);
 		parts += job->tracks[i].count;
+		if (job->work.progress && !job->work.by_events) /* else they were counted before */
+			job->work.progress->total += job->tracks[i].to - job->tracks[i].from;
 	}
 	if (job->workers > job->part_count)
 		job->workers = job->part_count ? (unsigned int)job->part_count : 1;

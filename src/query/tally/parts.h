@@ -43,7 +43,7 @@ struct ada_job {
 	bool anew;	       /* sums that files have don't count */
 	/* For sums.c: tracks stay as they are behind the last part that was joined, and no part is begun at this time or later (0: all are) */
 	bool stays;
-	uint64_t until_ns; /* CLOCK_MONOTONIC */
+	uint64_t until_ns; /* of ada_clock_boottime_ns */
 	struct ada_work work;
 	/* Its own */
 	struct ada_track *tracks;
@@ -53,7 +53,7 @@ struct ada_job {
 	atomic_size_t next;
 };
 
-/* Shares the selection's threads out. 0 or -ENOMEM; ada_job_close in any case. */
+/* Shares the selection's threads out, and adds what is to be read to the progress' total. 0 or -ENOMEM; ada_job_close in any case. */
 int ada_job_open(struct ada_job *job, const struct ada_selection *selection);
 /* Counts, into `sum`; where tracks stay, into their tallies. 0, -EINTR, -ENOMEM, or -EBADMSG: a packed block contradicts itself. Of such a
  * block all events are lost, which only shows when they are decoded: work.by_events counts so. */

@@ -38,11 +38,10 @@ static int stats_answer(struct ada_stats *stats, struct ada_counter *sum, const 
 static int compute(struct ada_stats *stats, const struct ada_selection *selection, struct ada_job job)
 {
 	struct ada_counter sum = {};
-	int result = ada_job_open(&job, selection);
+	int result;
 
 	job.work.progress = selection->progress;
-	for (size_t i = 0; i < job.track_count && selection->progress && !job.work.by_events; i++)
-		selection->progress->total += job.tracks[i].to - job.tracks[i].from;
+	result = ada_job_open(&job, selection);
 	if (!result)
 		result = ada_job_run(&job, &sum);
 	if (!result)

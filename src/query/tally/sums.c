@@ -96,8 +96,6 @@ int ada_sums_write(const struct ada_session *session, const struct ada_sums_how 
 
 	if (!status)
 		status = ada_job_open(&job, &selection);
-	for (size_t i = 0; i < job.track_count && how->progress; i++)
-		how->progress->total += job.tracks[i].to - job.tracks[i].from;
 	if (!status)
 		status = ada_job_run(&job, &none);
 	if (status == -EINTR)

@@ -9,7 +9,7 @@
 struct ada_sums_how {
 	uint64_t least;		       /* threads of fewer events are left out */
 	uint64_t piece_events;	       /* counted at a time; 0: as many as pay */
-	uint64_t until_ns;	       /* CLOCK_MONOTONIC: what isn't counted by then is left out; 0: all is */
+	uint64_t until_ns;	       /* of ada_clock_boottime_ns: what isn't counted by then is left out; 0: all is */
 	struct ada_progress *progress; /* NULL: none */
 };
 
