@@ -52,6 +52,7 @@ struct synth {
 	char directory[PATH_MAX - 512];
 	struct process processes[PROCESSES_MAX];
 	uint32_t process_count;
+	uint64_t page_fault_ns; /* on its host */
 };
 
 /* Fails loudly also where assert is compiled out. */
@@ -73,6 +74,7 @@ struct synth *synth_open(const char *directory)
 	struct synth *synth = calloc(1, sizeof *synth);
 
 	must(synth, "memory");
+	synth->page_fault_ns = SYNTH_PAGE_FAULT_NS;
 	snprintf(synth->directory, sizeof synth->directory, "%s", directory);
 	make_directory(directory);
 	return synth;
@@ -496,9 +498,9 @@ static void print_document(FILE *file, const struct synth *synth, bool finished)
 	fprintf(file,
 		"{\"format\": \"ada-session\", \"version\": 1, \"adaVersion\": \"0\", \"name\": \"session_20260101_000000\", "
 		"\"program\": \"/bin/synth\", \"command\": [\"synth\", \"a b\"], \"workingDirectory\": \"/\",\n\"host\": {\"name\": "
-		"\"host\", \"kernel\": \"Linux 6.1\", \"machine\": \"x86_64\", \"cpus\": 2}, \"started\": "
+		"\"host\", \"kernel\": \"Linux 6.1\", \"machine\": \"x86_64\", \"cpus\": 2, \"pageFaultNs\": %lu}, \"started\": "
 		"\"2026-01-01T00:00:00.000000Z\", \"startNs\": %llu, \"endNs\": %s, \"options\": {},\n\"processes\": [",
-		SYNTH_START_NS, end_ns);
+		synth->page_fault_ns, SYNTH_START_NS, end_ns);
 	for (uint32_t i = 0; i < synth->process_count; i++) {
 		const struct process *process = &synth->processes[i];
 		uint64_t events, lost, gaps;

@@ -8,6 +8,7 @@
 #include "abi/record.h"
 
 #define SYNTH_START_NS 1000000000000ull		   /* of the session, and of each thread */
+#define SYNTH_PAGE_FAULT_NS 30000ull		   /* of a host whose faults take long */
 #define SYNTH_END_NS (SYNTH_START_NS + 1000000000) /* of a finished session, and of its processes */
 #define SYNTH_THREADS_MAX 4096
 

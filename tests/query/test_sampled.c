@@ -30,6 +30,8 @@ static const struct plan plans[] = {
 	{ .ready = 15, .throttled = 5, .expected = "runqueue|serve\n" },
 	{ .ran = 18, .expected = "cpu|serve\n" },
 	{ .ran = 18, .minor = 10000, .expected = "fault|serve\n" },
+	{ .ran = 18, .minor = 320, .expected = "fault|serve\n" }, /* 56 us each, where one takes 30 */
+	{ .ran = 18, .minor = 280, .expected = "cpu|serve\n" },
 	{ .ran = 18, .cpu = 1, .stolen = 15, .stolen_cpu = 1, .expected = "steal|serve\n" },
 	{ .ran = 18, .cpu = 1, .stolen = 15, .stolen_cpu = 0, .expected = "cpu|serve\n" },
 	{ .expected = "unknown|serve\n" },

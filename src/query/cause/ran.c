@@ -1,9 +1,10 @@
 /* What a thread did that its functions don't tell: it ran, met page faults, or was kept from running; by whom, where that is proven. */
+#include <sys/param.h>
 #include "query/cause/internal.h"
 #include "query/session/sched.h"
 
-#define FAULT_NS                                                                                                                           \
-	4000 /* a page fault takes from 500 ns to 3 us, with its page's zeroes, most in a guest; who ran longer did something else */
+#define FAULT_NS 4000 /* a page fault takes from 500 ns to 3 us, with its page's zeroes; who ran longer did something else */
+#define FAULT_TIMES 2 /* or than it took twice where the recorder tried: then faults were less than half of it */
 
 /* Ready to run, and without a CPU, for most of that time: by a limit of its group, else by others that nobody names. */
 static bool settle_ready(const struct ada_sampled *sampled, struct ada_spent *most, uint64_t all_ns)
@@ -16,23 +17,24 @@ static bool settle_ready(const struct ada_sampled *sampled, struct ada_spent *mo
 	return true;
 }
 
-static void settle_faults(struct ada_spent *most, uint64_t faults, uint64_t ran_ns)
+static void settle_faults(const struct ada_session *session, struct ada_spent *most, uint64_t faults, uint64_t ran_ns)
 {
-	most->kind = faults && ran_ns / faults <= FAULT_NS ? ADA_CAUSE_FAULT : ADA_CAUSE_CPU;
+	most->kind = faults && ran_ns / faults <= MAX(FAULT_NS, FAULT_TIMES * session->page_fault_ns) ? ADA_CAUSE_FAULT : ADA_CAUSE_CPU;
 	most->faults = faults;
 }
 
 /* Samples alone say what it did in a function that waits for nothing known. */
-static void settle_by_samples(const struct ada_sampled *sampled, struct ada_spent *most, uint64_t all_ns, uint64_t part_ns)
+static void settle_by_samples(const struct ada_session *session, const struct ada_sampled *sampled, struct ada_spent *most, uint64_t all_ns,
+			      uint64_t part_ns)
 {
 	if (sampled->stolen_ns * 2 >= part_ns)
 		most->kind = ADA_CAUSE_STEAL;
 	else if (sampled->ran_ns * 2 >= all_ns)
-		settle_faults(most, sampled->minor + sampled->major, sampled->ran_ns);
+		settle_faults(session, most, sampled->minor + sampled->major, sampled->ran_ns);
 }
 
-static void settle_by_switches(const struct ada_sched_thread *sched, const struct ada_sampled *sampled, struct ada_spent *most,
-			       uint64_t all_ns, uint64_t part_ns)
+static void settle_by_switches(const struct ada_session *session, const struct ada_sched_thread *sched, const struct ada_sampled *sampled,
+			       struct ada_spent *most, uint64_t all_ns, uint64_t part_ns)
 {
 	uint64_t off_ns, faults = ada_sched_faults(sched, most->start_ns, most->end_ns);
 
@@ -41,7 +43,7 @@ static void settle_by_switches(const struct ada_sched_thread *sched, const struc
 	if (sampled->stolen_ns * 2 >= part_ns)
 		most->kind = ADA_CAUSE_STEAL;
 	else if (ada_sched_off_ns(sched, most->start_ns, most->end_ns, &off_ns))
-		settle_faults(most, faults, all_ns - off_ns);
+		settle_faults(session, most, faults, all_ns - off_ns);
 }
 
 enum ada_cause_kind ada_cause_lately(struct ada_cause_reader *reader, const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns)
@@ -52,7 +54,7 @@ enum ada_cause_kind ada_cause_lately(struct ada_cause_reader *reader, const stru
 
 	ada_cause_sampled(reader, thread, from_ns, to_ns, &sampled);
 	if (all_ns && !settle_ready(&sampled, &most, all_ns))
-		settle_by_samples(&sampled, &most, all_ns, all_ns);
+		settle_by_samples(reader->session, &sampled, &most, all_ns, all_ns);
 	return most.kind;
 }
 
@@ -85,8 +87,8 @@ void ada_cause_settle(struct ada_cause_reader *reader, const struct ada_spending
 		if ((!sched && settle_ready(&whole, most, last_ns - spending->from_ns)) || settle_ready(&sampled, most, part_ns))
 			return;
 		if (sched)
-			settle_by_switches(sched, &sampled, most, all_ns, part_ns);
+			settle_by_switches(reader->session, sched, &sampled, most, all_ns, part_ns);
 		else
-			settle_by_samples(&sampled, most, all_ns, part_ns);
+			settle_by_samples(reader->session, &sampled, most, all_ns, part_ns);
 	}
 }

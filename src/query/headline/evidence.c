@@ -37,7 +37,7 @@ static void tell_spent(struct ada_story *story, const struct ada_cause_link *lin
 		fprintf(telling.stream, " %s of %s%s", spent, all, link->part ? ", a part that was read," : "");
 	fprintf(telling.stream, "%s in %s%s", first ? " were spent" : "", link->kind == ADA_CAUSE_RECORDER ? "the recorder, under " : "",
 		name);
-	ada_headline_put_faults(telling.stream, link);
+	ada_headline_put_faults(story, telling.stream, link);
 	put_beside(story, telling.stream, link);
 	fputs(link->beside[0].ns ? "; the first of these in " : ", in ", telling.stream);
 	ada_headline_put_path(story, telling.stream, link->thread->process, &link->path);

@@ -9,8 +9,8 @@ void ada_headline_put_calls(struct ada_story *story, FILE *stream, const struct 
 			    const struct ada_stack *path);
 void ada_headline_put_object(struct ada_story *story, FILE *stream, const struct ada_cause_link *link); /* "mutex 0x7f..." */
 /* Whether page faults are most of what ran, or may be much of it; then how many. */
-bool ada_headline_has_faults(const struct ada_cause_link *link);
-void ada_headline_put_faults(FILE *stream, const struct ada_cause_link *link);
+bool ada_headline_has_faults(const struct ada_story *story, const struct ada_cause_link *link);
+void ada_headline_put_faults(const struct ada_story *story, FILE *stream, const struct ada_cause_link *link);
 
 /* What follows "they" or "thread 2". `open`: the wait goes on. */
 void ada_headline_put_lock(struct ada_story *story, FILE *stream, const struct ada_cause *cause, bool open);

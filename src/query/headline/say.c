@@ -50,7 +50,7 @@ static void put_own(struct ada_story *story, FILE *stream, const struct ada_caus
 		fputs(" on ", stream);
 		ada_headline_put_object(story, stream, link);
 	}
-	ada_headline_put_faults(stream, link);
+	ada_headline_put_faults(story, stream, link);
 	if (link->spells > 1 && !link->off_cpu && kind != ADA_CAUSE_RECORDER)
 		fprintf(stream, " (%" PRIu64 " calls)", link->spells);
 	put_child(stream, link);

@@ -102,11 +102,11 @@ static void put_roots_time(struct ada_story *story, FILE *stream, const struct a
 		return;
 	ada_cause_culprit(cause, &culprit);
 	ada_format_duration(last->spent_ns, text);
-	if (ada_headline_has_faults(last)) {
+	if (ada_headline_has_faults(story, last)) {
 		fprintf(stream, ", %s of that", text);
 		if (culprit.path != &last->path)
 			fprintf(stream, " in %s", ada_words_function(story, last->thread->process, last->wait_function_id, name));
-		ada_headline_put_faults(stream, last);
+		ada_headline_put_faults(story, stream, last);
 	}
 	if (last->kind != ADA_CAUSE_PREEMPTED)
 		return;

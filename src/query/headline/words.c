@@ -3,10 +3,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include "query/headline/internal.h"
 
 #define SOON_NS 1000000000 /* behind a wait comes the mark that is about it */
 #define FAULTED_NS 10000   /* of what ran so long a page fault, these are told: they may be a part of it */
+#define FAULTED_TIMES 5	   /* or than it took so often where the recorder tried */
 
 void ada_headline_put_path(struct ada_story *story, FILE *stream, const struct ada_process *process, const struct ada_stack *path)
 {
@@ -97,16 +99,17 @@ void ada_headline_put_waits_on(struct ada_story *story, FILE *stream, struct ada
 }
 
 /* Whether page faults are most of what ran, or may be much of it. */
-bool ada_headline_has_faults(const struct ada_cause_link *link)
+bool ada_headline_has_faults(const struct ada_story *story, const struct ada_cause_link *link)
 {
+	uint64_t fault_ns = MAX(FAULTED_NS, FAULTED_TIMES * story->session->page_fault_ns);
 	uint64_t longest_ns = link->spells > 1 ? link->wait_end_ns - link->wait_start_ns : link->spent_ns;
 
-	return link->kind == ADA_CAUSE_FAULT || (link->kind == ADA_CAUSE_CPU && link->faults * FAULTED_NS >= longest_ns);
+	return link->kind == ADA_CAUSE_FAULT || (link->kind == ADA_CAUSE_CPU && link->faults * fault_ns >= longest_ns);
 }
 
-void ada_headline_put_faults(FILE *stream, const struct ada_cause_link *link)
+void ada_headline_put_faults(const struct ada_story *story, FILE *stream, const struct ada_cause_link *link)
 {
-	if (ada_headline_has_faults(link))
+	if (ada_headline_has_faults(story, link))
 		fprintf(stream, " with %" PRIu64 " page faults%s%s", link->faults, link->off_cpu ? " that read from a disk" : "",
 			link->spells > 1 && !link->off_cpu ? " in the longest call" : "");
 }

@@ -221,6 +221,7 @@ int ada_session_open(struct ada_session **opened, const char *path, struct ada_e
 	session->start_ns = ada_json_u64(session->document, "startNs", 0);
 	if (!session->start_ns)
 		session->start_ns = first_event_ns(session);
+	session->page_fault_ns = ada_json_u64(ada_json_get(session->document, "host"), "pageFaultNs", 0);
 	*opened = session;
 	return 0;
 }

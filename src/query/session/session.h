@@ -74,6 +74,7 @@ struct ada_session {
 	char *path;
 	json_object *document;		   /* session.json; NULL: missing or unreadable */
 	uint64_t start_ns;		   /* what relative times count from */
+	uint64_t page_fault_ns;		   /* what one took on that machine; 0: not known */
 	struct ada_timing_anchor *anchors; /* as atf_session_anchors has them */
 	size_t anchor_count;
 	struct ada_clock_view view;		       /* the clock of the times in questions and answers */

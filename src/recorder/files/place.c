@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "recorder/files/json.h"
+#include "recorder/host/page.h"
 
 static void stamp(char *text, size_t size, const char *format, const struct tm *when)
 {
@@ -88,6 +89,7 @@ static void name_session(struct ada_session *session)
 	struct tm local, utc;
 	size_t length;
 
+	session->page_fault_ns = ada_page_fault_ns();
 	session->start_ns = ada_clock_boottime_ns();
 	clock_gettime(CLOCK_REALTIME, &now);
 	localtime_r(&now.tv_sec, &local);

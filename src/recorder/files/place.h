@@ -12,7 +12,8 @@ struct ada_session {
 	char name[64];
 	char started[40]; /* wall-clock time, RFC 3339 */
 	uint64_t start_ns, end_ns;
-	bool output_made; /* --output did not exist */
+	uint64_t page_fault_ns; /* host/page.h */
+	bool output_made;	/* --output did not exist */
 };
 
 /* 0, or -errno and nothing is left. Also lays some disk space aside, so that the manifest can tell of a full disk. */

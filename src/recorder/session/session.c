@@ -38,7 +38,7 @@ static json_object *unrecorded_of(const struct ada_unrecorded *note)
 	return object;
 }
 
-static json_object *host_of(void)
+static json_object *host_of(const struct ada_session *session)
 {
 	struct utsname host;
 	json_object *object = json_object_new_object();
@@ -49,6 +49,7 @@ static json_object *host_of(void)
 	json_object_object_add(object, "kernel", json_object_new_string(host.release));
 	json_object_object_add(object, "machine", json_object_new_string(host.machine));
 	ada_json_count(object, "cpus", cpus > 0 ? (uint64_t)cpus : 1);
+	ada_json_count(object, "pageFaultNs", session->page_fault_ns);
 	return object;
 }
 
@@ -199,7 +200,7 @@ static json_object *session_of(struct ada_recorder *recorder, bool finalized)
 	json_object_object_add(object, "command", command);
 	cwd = getcwd(directory, sizeof directory) ? directory : "";
 	json_object_object_add(object, "workingDirectory", ada_json_text_of(cwd, strlen(cwd)));
-	json_object_object_add(object, "host", host_of());
+	json_object_object_add(object, "host", host_of(session));
 	json_object_object_add(object, "started", json_object_new_string(session->started));
 	ada_json_count(object, "startNs", session->start_ns);
 	json_object_object_add(object, "endNs", finalized ? json_object_new_uint64(session->end_ns) : NULL);
