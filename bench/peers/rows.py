@@ -68,7 +68,7 @@ class Micro(Row):
         return Sample(ns / timed, made, count)
 
     def floor_ns(self, place):
-        timed, ns, _ = map(int, run(self.words("plain", "floor", CALLS / 4), place).output.split())
+        timed, ns, _ = map(int, run(self.words("plain", "floor", 2 * CALLS), place).output.split())
         return ns / timed
 
 
