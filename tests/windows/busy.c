@@ -39,7 +39,7 @@ static void *work(void *argument)
 	long x = 0;
 
 	while (!stop) {
-		for (int i = rand_r(&seed) % 50000; i >= 0; i--)
+		for (int i = rand_r(&seed) % 10000; i >= 0; i--)
 			x = leaf(x);
 		if (marks_left > 0 && marks_left-- > 0)
 			x = mark_me(x);
