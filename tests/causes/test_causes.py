@@ -331,7 +331,7 @@ def test_page_faults_of_a_holder_are_told(ada, programs, tmp_path):
     else:
         pytest.skip("the machine had no CPU for the holder in any of twelve runs, or tells nothing of switches")
     assert row["culprit_path"] == "reloader > fill > touch"
-    told = r"with \d+ page faults in the longest call"
+    told = r"with \d+ page faults( in the longest call)?"     # where faults are slow one call of touch is all that the time is enough for
     text = names_only(headline_of(ada, session)["text"])
     assert re.search(rf"in reloader > fill > touch, {TOOK} of that {told}", text), text
     evidence = [r["text"] for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["kind"] == "cause"]
