@@ -89,7 +89,6 @@ static void name_session(struct ada_session *session)
 	struct tm local, utc;
 	size_t length;
 
-	session->page_fault_ns = ada_page_fault_ns();
 	session->start_ns = ada_clock_boottime_ns();
 	clock_gettime(CLOCK_REALTIME, &now);
 	localtime_r(&now.tv_sec, &local);
@@ -131,6 +130,7 @@ int ada_session_make(struct ada_session *session, const char *output, struct ada
 	ada_directory_path(session->output_fd, place);
 	status = realpath(place, session->output) ? 0 : ada_error_system(error, errno, "%s: no /proc to find it by", output);
 	if (!status) {
+		session->page_fault_ns = ada_page_fault_ns();
 		name_session(session);
 		status = add_directory(session, error);
 	}
