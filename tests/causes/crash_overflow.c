@@ -1,10 +1,17 @@
 /* A recursion that nothing ends. */
 #include "crash.h"
 
+#ifndef ROOM
+#define ROOM 8 /* bytes of stack that the call within takes */
+#endif
+
 static bool (*volatile go_on)(int level);
 
 static bool always(int level)
 {
+	volatile char room[ROOM];
+
+	room[0] = (char)level;
 	return true;
 }
 

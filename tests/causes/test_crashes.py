@@ -26,6 +26,7 @@ PROGRAMS = {
               r"^strlen crashed with SIGSEGV at address 0x0: its argument s is null, as getenv had returned it .* before, in main > serve > getenv\."),
     "overflow": ("overflow", "walk", "SIGSEGV", {"argument": None},
                  r"walk used up the stack of thread \d+: it was in itself [\d,]+ times, with \S+ MiB of stack, when SIGSEGV ended the process\."),
+    "overflow_within": ("overflow", "walk", "SIGSEGV", {"argument": None}, r"^walk used up the stack of thread 0: it was in itself [\d,]+ times, with "),
     "thrown": ("exception", "check(int)", "SIGABRT", {"type": "std::out_of_range", "text": "3 is more than there is"},
                r"check threw an exception that nobody caught: std::out_of_range, what\(\): 3 is more than there is\."),
     "checked": ("exception", "check(unsigned long)", "SIGABRT",

@@ -54,14 +54,14 @@ static uint64_t round_bytes(const struct ada_thread *thread, const struct ada_st
 	return 0;
 }
 
-/* Takes the thread for the one that overflowed, where its recursion is deeper than those seen so far. */
-static void look_at(struct ada_crash_cause *cause, const struct ada_thread *thread, struct ada_stack *path)
+/* Takes the thread for the one that overflowed, where its recursion is deeper than those seen so far; whether it does. */
+static bool look_at(struct ada_crash_cause *cause, const struct ada_thread *thread, struct ada_stack *path)
 {
 	size_t cycle = cycle_of(path), frames = cycle ? frames_of(path, cycle) : 0;
 	uint64_t bytes = cycle ? round_bytes(thread, path, cycle) * (frames / cycle) : 0;
 
 	if (!cycle || (bytes ? bytes < LEAST_BYTES : frames < LEAST_UNSEEN) || frames / cycle <= cause->depth)
-		return;
+		return false;
 	cause->kind = ADA_CRASH_OVERFLOW;
 	cause->thread = thread;
 	cause->depth = frames / cycle;
@@ -73,6 +73,20 @@ static void look_at(struct ada_crash_cause *cause, const struct ada_thread *thre
 		*path = former;
 	}
 	cause->frame = cause->path.frames.count - 1;
+	return true;
+}
+
+/* Looks at the outermost `count` calls of the path, of which the recursion may have made the last ones: the stack may end in any of them. */
+static void look_below(struct ada_crash_cause *cause, const struct ada_thread *thread, struct ada_stack *path, size_t count)
+{
+	size_t all = path->frames.count;
+	bool taken = false;
+
+	for (size_t i = 0; i < INNERMOST && i < count && !taken; i++) {
+		path->frames.count = count - i;
+		taken = look_at(cause, thread, path);
+	}
+	(taken ? &cause->path : path)->frames.count = all;
 }
 
 /* Whether what was accessed lies just where the stack pointer is. */
@@ -81,18 +95,6 @@ static bool is_at_stack(const struct ada_crash_cause *cause)
 	uint64_t sp = ada_crash_number(cause, "rsp"), address = ada_crash_number(cause, "faultAddress");
 
 	return address && (address > sp ? address - sp : sp - address) < NEAR_BYTES;
-}
-
-/* Looks at the outermost `count` calls of the path, of which the recursion may have made the last ones. */
-static void look_below(struct ada_crash_cause *cause, size_t count)
-{
-	size_t all = cause->path.frames.count;
-
-	for (size_t i = 0; i < INNERMOST && i < count && cause->kind == ADA_CRASH_UNKNOWN; i++) {
-		cause->path.frames.count = count - i;
-		look_at(cause, cause->thread, &cause->path);
-	}
-	cause->path.frames.count = all;
 }
 
 /* The call of Rust's handler, which goes on to abort only where the thread's guard page was hit; the path's count: there is none. */
@@ -116,12 +118,12 @@ int ada_crash_overflowed(struct ada_crash_cause *cause)
 	int result = 0;
 
 	if (cause->signal == SIGABRT && cause->thread && (handler = rust_handler(cause)) < cause->path.frames.count)
-		look_below(cause, handler);
+		look_below(cause, cause->thread, &cause->path, handler);
 	if (cause->signal != SIGSEGV && cause->signal != SIGBUS)
 		return 0;
 	if (cause->recorded) {
 		if (cause->thread && is_at_stack(cause))
-			look_below(cause, cause->path.frames.count);
+			look_below(cause, cause->thread, &cause->path, cause->path.frames.count);
 		return 0;
 	}
 	for (size_t i = 0; i < process->thread_count && !result; i++) {
@@ -132,7 +134,7 @@ int ada_crash_overflowed(struct ada_crash_cause *cause)
 			continue;
 		result = ada_stack_at(&path, thread, thread->count);
 		if (!result)
-			look_at(cause, thread, &path);
+			look_below(cause, thread, &path, path.frames.count);
 		ada_stack_close(&path);
 	}
 	if (cause->thread) {
