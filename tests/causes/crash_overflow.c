@@ -5,6 +5,10 @@
 #define ROOM 8 /* bytes of stack that the call within takes */
 #endif
 
+#ifndef BUSY_MS
+#define BUSY_MS 0 /* what the recursion begins with: calls, for so long */
+#endif
+
 static bool (*volatile go_on)(int level);
 
 static bool always(int level)
@@ -20,10 +24,21 @@ static bool to_a_hundred(int level)
 	return level < 100;
 }
 
+static long long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+}
+
 OUT int walk(int level)
 {
+	long long end = BUSY_MS && level == 1 && go_on == always ? now_ms() + BUSY_MS : 0;
 	volatile char room[200];
 
+	while (end && now_ms() < end)
+		;
 	memset((char *)room, level, sizeof room);
 	return go_on(level) ? walk(level + 1) + room[3] : level;
 }

@@ -27,6 +27,9 @@ PROGRAMS = {
     "overflow": ("overflow", "walk", "SIGSEGV", {"argument": None},
                  r"walk used up the stack of thread \d+: it was in itself [\d,]+ times, with \S+ MiB of stack, when SIGSEGV ended the process\."),
     "overflow_within": ("overflow", "walk", "SIGSEGV", {"argument": None}, r"^walk used up the stack of thread 0: it was in itself [\d,]+ times, with "),
+    "overflow_late": ("overflow", "walk", "SIGSEGV", {"argument": None}, r"^walk used up the stack of thread 0: it was in itself [\d,]+ times, with "),
+    "holder": ("null", "value_of", "SIGSEGV", {"argument": "entry", "culprit_function": "look_up", "culprit_path": ["main", "hold", "serve", "look_up"]},
+               r"its argument entry is null, as look_up had returned it .* before, in main > hold > serve > look_up\."),
     "thrown": ("exception", "check(int)", "SIGABRT", {"type": "std::out_of_range", "text": "3 is more than there is"},
                r"check threw an exception that nobody caught: std::out_of_range, what\(\): 3 is more than there is\."),
     "checked": ("exception", "check(unsigned long)", "SIGABRT",
@@ -87,6 +90,9 @@ def test_the_mistake_is_named(ada, record, name, mode, level):
     main = [e for e in headline["evidence"] if e.get("thread") == crash["thread"]]
     assert main and main[0]["first"] == crash["index_seq"]
     assert crash["culprit_thread"] is None or headline["evidence"][-1]["first"] == crash["culprit_index_seq"]
+    if name == "holder":
+        assert any(re.search(r"A call of pthread_mutex_lock has not returned for .* it waits for mutex 0x\w+ that thread 0 has held .* in main > hold",
+                             r["text"]) for r in rows if r["kind"] == "cause")
     if kind == "freed":
         assert crash["culprit_thread"] != crash["thread"] and crash["object"]
     if kind == "overflow":

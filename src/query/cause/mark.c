@@ -237,6 +237,12 @@ int ada_cause_of_hang(struct ada_cause_reader *reader, const struct ada_process 
 	return result || cause->found ? result : find_busy(reader, process, UINT64_MAX - 1, true, cause);
 }
 
+/* Of a mark's kind: what was busy until then is no hang. */
+static bool is_end(const char *kind)
+{
+	return !strcmp(kind, "crash") || !strncmp(kind, "exit", strlen("exit"));
+}
+
 int ada_cause_of_mark(struct ada_cause_reader *reader, const struct ada_process *process, const json_object *mark, struct ada_cause *cause)
 {
 	const struct ada_thread *thread;
@@ -255,8 +261,7 @@ int ada_cause_of_mark(struct ada_cause_reader *reader, const struct ada_process 
 		return ada_cause_find(reader, thread, position, cause);
 	ns = ada_json_u64(mark, "tsNs", UINT64_MAX - 1);
 	result = find_hang(reader, process, ns, cause);
-	if (result || cause->found || ada_json_get(process->manifest, "crash") ||
-	    !strncmp(ada_json_text(mark, "kind", ""), "exit", strlen("exit")))
+	if (result || cause->found || is_end(ada_json_text(mark, "kind", "")))
 		return result;
 	result = find_busy(reader, process, ns, false, cause);
 	if (result || cause->found || strcmp(ada_json_text(mark, "kind", ""), "manual"))

@@ -108,13 +108,15 @@ static bool is_its_own(enum ada_cause_kind kind)
 
 void ada_narrate_cause(struct ada_story *story, const struct ada_headline *headline)
 {
+	if (headline->found && ada_headline_is_of_crash(headline))
+		ada_headline_tell_other(story, headline, "There was a slow call, too. ");
 	for (size_t i = 0; headline->found && i < headline->cause.links.count && i < LINKS_TOLD; i++) {
 		tell_spent(story, &headline->cause.links.items[i], !i && !headline->is_span);
 		if (headline->cause.links.items[i].culprit)
 			tell_culprit(story, &headline->cause.links.items[i]);
 	}
 	if (headline->other && headline->cause.links.count < LINKS_TOLD) /* no more than eight sentences */
-		ada_headline_tell_other(story, headline->other);
+		ada_headline_tell_other(story, headline->other, "There is another cause beside it. ");
 	if (headline->found && !headline->cause.deadlock && is_its_own(ada_cause_root(&headline->cause)->kind))
 		ada_narrate_library(story, ada_cause_root(&headline->cause)->thread->process,
 				    ada_cause_root(&headline->cause)->wait_function_id);

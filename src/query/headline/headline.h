@@ -35,6 +35,9 @@ struct ada_headline {		/* of a window */
 };
 /* Finds it; the caller frees it. Without a cause the headline tells the mark. */
 void ada_headline_find(struct ada_story *story, struct ada_cause_reader *reader, uint64_t number, struct ada_headline *headline);
+/* Whether it tells of a crash, although a cause was found: that is told beside it. Where the process gave up by itself (SIGABRT) for no mistake
+ * that is known, as a watchdog does, it is the cause that tells why. */
+bool ada_headline_is_of_crash(const struct ada_headline *headline);
 /* ", on descriptor 7, a connection from 127.0.0.1:51234 (as it was at the mark)", of the open call that begins at `position`; "": not known. */
 void ada_headline_put_waits_on(struct ada_story *story, FILE *stream, struct ada_cause_reader *reader, const struct ada_thread *thread,
 			       uint64_t position, uint64_t now_ns);

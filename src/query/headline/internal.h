@@ -22,7 +22,8 @@ void ada_headline_put_preempted(struct ada_story *story, FILE *stream, const str
 
 /* " panicked on thread 1 at story.rs:7:5: no such thing" */
 void ada_headline_put_panic(FILE *stream, uint32_t thread, const char *file, uint64_t line, uint64_t column, const char *text);
-void ada_headline_tell_other(struct ada_story *story, const struct ada_headline *other); /* a sentence of the evidence */
+/* A sentence of the evidence, behind the opening. */
+void ada_headline_tell_other(struct ada_story *story, const struct ada_headline *other, const char *opening);
 /* " 2 more windows are like it, ..." */
 void ada_headline_put_alike(FILE *stream, const struct ada_headline *headline);
 void ada_headline_panic_find(struct ada_story *story, struct ada_headline *headline); /* panic.c */

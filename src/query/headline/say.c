@@ -1,5 +1,6 @@
 /* A window's headline, as a sentence. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
@@ -123,6 +124,13 @@ static void put_calls(struct ada_story *story, FILE *stream, const struct ada_he
 		fprintf(stream, ": %s ", is_plural(headline) ? "they" : "it");
 }
 
+bool ada_headline_is_of_crash(const struct ada_headline *headline)
+{
+	const struct ada_crash_cause *crash = &headline->crash;
+
+	return crash->process && (!headline->found || crash->kind != ADA_CRASH_UNKNOWN || crash->signal != SIGABRT);
+}
+
 static void tell_unfound(struct ada_story *story, const struct ada_headline *headline)
 {
 	const struct ada_recorded_window *window = &story->session->windows.items[headline->window];
@@ -130,10 +138,6 @@ static void tell_unfound(struct ada_story *story, const struct ada_headline *hea
 	const char *reason = ada_json_u64(window->entry, "eventCount", 1) ? NULL : ada_json_text(window->entry, "shortReason", NULL);
 	char time[ADA_WORDS];
 
-	if (headline->crash.process) {
-		ada_narrate_crash_cause(story, &headline->crash, true);
-		return;
-	}
 	if (headline->panic.thread) {
 		ada_headline_panic_tell(story, headline);
 		return;
@@ -195,13 +199,13 @@ static void cite(struct ada_story *story, const struct ada_headline *headline)
 		}
 }
 
-void ada_headline_tell_other(struct ada_story *story, const struct ada_headline *other)
+void ada_headline_tell_other(struct ada_story *story, const struct ada_headline *other, const char *opening)
 {
 	struct ada_telling telling;
 
 	if (!ada_telling_open(story, &telling))
 		return;
-	fputs("There is another cause beside it. ", telling.stream);
+	fputs(opening, telling.stream);
 	put_sentence(story, telling.stream, other);
 	ada_telling_say(story, "cause", &telling);
 	cite(story, other);
@@ -211,8 +215,11 @@ void ada_narrate_headline(struct ada_story *story, struct ada_cause_reader *read
 {
 	struct ada_telling telling;
 
-	if (!headline->found) {
-		tell_unfound(story, headline);
+	if (!headline->found || ada_headline_is_of_crash(headline)) {
+		if (headline->crash.process)
+			ada_narrate_crash_cause(story, &headline->crash, true);
+		else
+			tell_unfound(story, headline);
 		ada_narrate_attach_cause(story, ada_headline_json(story, reader, headline));
 		return;
 	}

@@ -131,7 +131,7 @@ void ada_narrate_window(struct ada_story *story, struct ada_cause_reader *reader
 		return;
 	story->narrative->sections.items[story->narrative->sections.count - 1].alike = headline->told;
 	ada_narrate_headline(story, reader, headline);
-	if (headline->found && headline->crash.process)
+	if (headline->crash.process && !ada_headline_is_of_crash(headline))
 		ada_narrate_crash_cause(story, &headline->crash, false);
 	ada_narrate_cause(story, headline);
 	if (!ada_narrate_leaves_out(story))

@@ -1,0 +1,3 @@
+/* A recursion that nothing ends, and that takes a while. */
+#define BUSY_MS 1300
+#include "crash_overflow.c"
