@@ -17,6 +17,9 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 sys.dont_write_bytecode = True
+# What runs from here on has its memory filled, as Meson wants it (tools/run-pytest).
+if "ADA_PERTURB" in os.environ:
+    os.environ["MALLOC_PERTURB_"] = os.environ.pop("ADA_PERTURB")
 # Programs under test inherit what is ignored: by nohup, or in the background of a shell.
 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
     if signal.getsignal(number) is signal.SIG_IGN:
