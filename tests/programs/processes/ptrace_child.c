@@ -9,6 +9,7 @@
  * run: seized -> 0
  * counts: kept
  * states: complete failed
+ * storm: no
  * expect: system calls: all as made; signals: all as raised
  * expect: calls leaf 6000
  */
