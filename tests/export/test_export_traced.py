@@ -52,7 +52,7 @@ def recording(ada, tmp_path_factory):
     directory = tmp_path_factory.mktemp("traced")
     (directory / "program.cc").write_text(PROGRAM)
     subprocess.run(["g++", "-O1", "-g", "-pthread", "-o", directory / "program", directory / "program.cc"], check=True)
-    result = ada.trace(directory / "out", [directory / "program"], "--no-libcalls", "--trigger=symbol=paint@pre=0ns,post=1ms")
+    result = ada.trace(directory / "out", [directory / "program"], "--no-libcalls", "--trigger=symbol=paint@pre=0ns,post=10s")
     assert result.status == 0, result.stderr.decode()
     yield check_recording(ada, directory / "out").path
     subprocess.run(["rm", "-r", directory])
@@ -96,7 +96,7 @@ def test_arguments_in_windows(recording, export_perfetto):
     assert paint.location[0].endswith("program.cc") and paint.location[1:] == ("paint", PROGRAM.split("int paint(")[0].count("\n") + 1)
     (mark,) = [i for instants in trace.instants.values() for i in instants if i.category == "mark"]
     assert (mark.name, mark.notes["rule"], mark.notes["index_seq"], mark.ns) == (
-        "symbol:paint", "symbol=paint@pre=0ns,post=1ms", notes["index_seq"], paint.start)
+        "symbol:paint", "symbol=paint@pre=0ns,post=10s", notes["index_seq"], paint.start)
 
 
 def test_a_flame_graph_of_names_with_angle_brackets(recording, export):

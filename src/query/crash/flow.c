@@ -14,6 +14,7 @@
 #define STEPS_MAX 4096
 #define SEEN_MAX 512 /* places jumped to, and what was known there */
 #define SLOTS 16
+#define GIVEN 8
 #define CALL_CHANGES 0x0fc7 /* rax rcx rdx, rsi rdi, r8 to r11 */
 
 struct slot {
@@ -27,6 +28,8 @@ struct state { /* where the value is */
 	uint32_t loaded; /* registers that have what lay where the value points */
 	struct slot slots[SLOTS];
 	uint32_t slot_count;
+	struct slot given[GIVEN]; /* words whose address was taken: a call may write there */
+	uint32_t given_count;
 	bool compared; /* the last instruction compared it with null */
 };
 
@@ -130,11 +133,27 @@ static bool has_loaded(const struct state *state, const struct step *step)
 	return number >= 0 && state->loaded >> number & 1;
 }
 
+/* Of more words than can be kept any may be one: given_count says so by being larger. */
+static void note_given(struct state *state, const struct step *step)
+{
+	struct slot slot;
+
+	if (step->instruction.mnemonic != ZYDIS_MNEMONIC_LEA || !slot_of(&step->operands[1], &slot))
+		return;
+	for (uint32_t i = 0; i < state->given_count && i < GIVEN; i++)
+		if (state->given[i].base == slot.base && state->given[i].at == slot.at)
+			return;
+	if (state->given_count < GIVEN)
+		state->given[state->given_count] = slot;
+	state->given_count += state->given_count <= GIVEN;
+}
+
 /* What the instruction writes has the value afterwards, or no longer. */
 static void write_all(struct state *state, const struct step *step)
 {
 	bool value = has_value(state, step), loaded = has_loaded(state, step), whole;
 
+	note_given(state, step);
 	for (unsigned i = 0; i < step->instruction.operand_count; i++) {
 		const ZydisDecodedOperand *operand = &step->operands[i];
 		struct slot slot;
@@ -156,6 +175,9 @@ static void write_all(struct state *state, const struct step *step)
 			state->loaded |= 1u << number;
 	}
 	if (step->instruction.mnemonic == ZYDIS_MNEMONIC_CALL) {
+		for (uint32_t i = 0; i < state->given_count && i < GIVEN; i++)
+			slot_put(state, &state->given[i], false);
+		state->slot_count = state->given_count > GIVEN ? 0 : state->slot_count;
 		state->registers &= ~CALL_CHANGES;
 		state->loaded &= ~CALL_CHANGES;
 	}

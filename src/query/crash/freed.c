@@ -1,6 +1,6 @@
 /* A pointer to a block that was freed before: an argument of an open call, whose block was given back before that call began, or meanwhile by
  * another thread, and not given out anew since. Where the call's own thread freed it within the call, that counts only if the address that
- * crashed lies in the block. And a block given to free that was freed before, which made libc abort. */
+ * crashed lies in the block. Where the address came from static data no argument is to blame. And a block given to free that was freed before, which made libc abort. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -242,7 +242,7 @@ int ada_crash_freed(struct ada_crash_cause *cause)
 
 	if ((cause->signal != SIGSEGV && cause->signal != SIGBUS) || !cause->recorded || !cause->thread)
 		return 0;
-	for (size_t i = count; i-- > 0 && count - i <= FRAMES_ASKED && !result;)
+	for (size_t i = ada_crash_is_of_global(cause) ? 0 : count; i-- > 0 && count - i <= FRAMES_ASKED && !result;)
 		result = ask_frame(cause, &hunt, i);
 	hunt.asks_unmapped = ada_crash_code(cause) == SEGV_MAPERR;
 	hunt.address = ada_crash_number(cause, "faultAddress");
@@ -256,7 +256,7 @@ int ada_crash_freed(struct ada_crash_cause *cause)
 
 static bool frees(const struct ada_crash_cause *cause, size_t frame)
 {
-	return does_of(ada_crash_symbol(cause->process, cause->path.frames.items[frame].function_id)) == DOES_FREE;
+	return does_of(ada_crash_symbol(cause->process, cause->path.frames.items[frame].function_id)) & DOES_FREE;
 }
 
 /* delete frees by free: the outermost of them is what the program called. */
@@ -279,6 +279,8 @@ int ada_crash_freed_twice(struct ada_crash_cause *cause)
 	result = ada_crash_arguments(cause->thread, cause->path.frames.items[frame].position, &arguments, &record);
 	if (!result && arguments.items.count && arguments.items.items[0].number)
 		result = ask_block(&hunt, (uint64_t)arguments.items.items[0].number, frame, arguments.items.items[0].name, false);
+	else if (!result && !arguments.known && record.lr && record.x[0] && !ada_captured_redacted(&record, 0))
+		result = ask_block(&hunt, record.x[0], frame, "1", true); /* operator delete has no types */
 	if (!result && hunt.asked.count)
 		result = read_back(cause, &hunt, cause->path.frames.items[frame].position);
 	if (!result && hunt.asked.count && hunt.asked.items[0].last.freed)

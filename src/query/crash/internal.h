@@ -78,6 +78,9 @@ bool ada_crash_register(const struct ada_crash_cause *cause, ZydisRegister name,
 bool ada_crash_accesses(const struct ada_crash_cause *cause, const struct ada_crash_instruction *of, const ZydisDecodedOperand *operand,
 			uint64_t *address);
 
+/* global.c: whether the address that crashed was surely read from static data. */
+bool ada_crash_is_of_global(const struct ada_crash_cause *cause);
+
 /* --- crash.c --------------------------------------------------------------------------------------------------------------- */
 
 /* The symbol's name as the file has it, without a version; "" where it has none. */

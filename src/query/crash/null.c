@@ -13,7 +13,8 @@
 #define EVENTS_READ (1ull << 20) /* of a frame */
 #define CALLS_ASKED 64
 #define RAX 1u
-#define VECTOR_BYTES 64 /* that libc's functions on strings read at once */
+#define VECTOR_BYTES 64	   /* that libc's functions on strings read at once */
+#define MEMBERS_BYTES 4096 /* of what other functions are given, a stream for one */
 
 /* The registers of the first six arguments, as bits: rdi rsi rdx rcx r8 r9. */
 static const uint32_t argument_bits[] = { 1u << 7, 1u << 6, 1u << 2, 1u << 1, 1u << 8, 1u << 9 };
@@ -96,19 +97,26 @@ static int name_argument(struct ada_crash_cause *cause, size_t frame)
 	return result;
 }
 
+static bool is_of_strings(const char *symbol)
+{
+	return !strncmp(symbol, "str", 3) || !strncmp(symbol, "mem", 3) || !strncmp(symbol, "wcs", 3) || !strncmp(symbol, "wmem", 4);
+}
+
 /* The register of the only null pointer that a library's function was given which has several implementations, as strlen: another
  * symbol's code crashed, reading there. 0: there is none. */
 static uint32_t implemented_elsewhere(const struct ada_crash_cause *cause, size_t frame, struct atf_detail *record)
 {
+	const char *symbol = ada_crash_symbol(cause->process, cause->path.frames.items[frame].function_id);
+	bool first_alone = !strncmp(symbol, "strto", 5) || !strncmp(symbol, "wcsto", 5); /* the second may be null */
 	struct ada_arguments arguments;
 	uint32_t bits = 0;
 	size_t count = 0;
 
-	if (ada_crash_number(cause, "faultAddress") >= VECTOR_BYTES)
+	if (ada_crash_number(cause, "faultAddress") >= (is_of_strings(symbol) ? VECTOR_BYTES : MEMBERS_BYTES))
 		return 0;
 	if (ada_crash_arguments(cause->thread, cause->path.frames.items[frame].position, &arguments, record))
 		count = 2; /* no memory: nobody is named */
-	for (size_t i = 0; i < arguments.items.count; i++)
+	for (size_t i = 0; i < arguments.items.count && (!first_alone || !i); i++)
 		if (ada_crash_is_pointer(&arguments.items.items[i]) && !arguments.items.items[i].number) {
 			bits = i < sizeof argument_bits / sizeof *argument_bits ? argument_bits[i] : 0;
 			count++;

@@ -6,11 +6,12 @@
 #include "query/crash/internal.h"
 #include "query/session/windows.h"
 
-#define CYCLE_MAX 8	     /* functions that call each other in turn */
+#define CYCLE_MAX 32	     /* functions that call each other in turn */
 #define LEAST 200	     /* calls */
 #define LEAST_UNSEEN 5000    /* where no record says what a call took */
 #define LEAST_BYTES 16384    /* of stack: no thread has less */
 #define INNERMOST 16	     /* calls that the last round of the recursion may have made, and was in */
+#define ROUNDS_BACK 16	     /* rounds so far apart are compared */
 #define NEAR_BYTES (1 << 20) /* from the stack pointer to the address that was not there: a frame may be large */
 
 /* After how many frames, from the innermost outwards, the same functions come again, over all of LEAST frames; 0: they don't. */
@@ -54,6 +55,19 @@ static uint64_t round_bytes(const struct ada_thread *thread, const struct ada_st
 	return 0;
 }
 
+/* Whether rounds take one as much as another, as far as their records go back: only then all of them took so much. */
+static bool is_even(const struct ada_thread *thread, const struct ada_stack *path, size_t cycle, uint64_t bytes)
+{
+	struct ada_stack outer = *path;
+	uint64_t before;
+
+	if (path->frames.count <= (ROUNDS_BACK + 1) * cycle + CYCLE_MAX)
+		return true;
+	outer.frames.count -= ROUNDS_BACK * cycle;
+	before = round_bytes(thread, &outer, cycle);
+	return !before || before == bytes;
+}
+
 /* Takes the thread for the one that overflowed, where its recursion is deeper than those seen so far; whether it does. */
 static bool look_at(struct ada_crash_cause *cause, const struct ada_thread *thread, struct ada_stack *path)
 {
@@ -65,7 +79,7 @@ static bool look_at(struct ada_crash_cause *cause, const struct ada_thread *thre
 	cause->kind = ADA_CRASH_OVERFLOW;
 	cause->thread = thread;
 	cause->depth = frames / cycle;
-	cause->bytes = bytes;
+	cause->bytes = bytes && is_even(thread, path, cycle, round_bytes(thread, path, cycle)) ? bytes : 0;
 	if (path != &cause->path) {
 		struct ada_stack former = cause->path;
 
