@@ -49,12 +49,21 @@ static enum does does_of(const char *symbol)
 	return DOES_NOTHING;
 }
 
-/* munmap is of another sort for whoever asks what covers an address. */
+/* munmap is of another sort for whoever asks what covers an address. What gives out a block by another way than its result may have given out
+ * any. */
 #define UNMAPS 4u
+#define MAY_GIVE 8u
 
 static unsigned int sort_of(const char *symbol)
 {
-	return does_of(symbol) | (strcmp(symbol, "munmap") ? 0 : UNMAPS);
+	static const char *const may_give[] = { "posix_memalign", "getline",	    "getdelim", "__getdelim",
+						"asprintf",	  "vasprintf",	    "scandir",	"__asprintf_chk",
+						"open_memstream", "__vasprintf_chk" };
+	unsigned int sort = does_of(symbol) | (strcmp(symbol, "munmap") ? 0 : UNMAPS);
+
+	for (size_t i = 0; i < sizeof may_give / sizeof *may_give; i++)
+		sort |= strcmp(symbol, may_give[i]) ? 0 : MAY_GIVE;
+	return sort;
 }
 
 /* Threads are read side by side: the last of them in time is it; of the same time, that of the later thread, and the later of one thread. */
@@ -73,6 +82,8 @@ static void see(void *context, const struct ada_thread *thread, uint64_t positio
 	struct hunt *hunt = context;
 	struct atf_detail record;
 
+	for (size_t i = 0; !freed && sort & MAY_GIVE && i < hunt->asked.count; i++)
+		keep_last(&hunt->asked.items[i].last, thread, position, false);
 	if (!(sort & (freed ? DOES_FREE : DOES_ALLOCATE)) || ada_thread_detail(thread, position, &record))
 		return;
 	for (size_t i = 0; i < hunt->asked.count; i++)
