@@ -214,6 +214,19 @@ def test_trouble_that_lasts(ada, steps, fault, name, ring, full, pack):
     assert manifest["startNs"] < manifest["recording"]["disk"]["stoppedNs"] <= manifest["endNs"]
 
 
+@pytest.mark.parametrize("name,ring", [("EIO", "no"), ("ENOSPC", "yes")])
+def test_the_first_block_is_what_fails(ada, steps, fault, name, ring):
+    """The file has its header all the same, and no event. A quiet thread's block is written half a second behind its event."""
+    environment, file = fault(name, ring)
+    run = steps("--index-buffer=1M", "--pack=never", **environment)
+    run.step(1)
+    run.until_written()
+    file.touch()
+    run.use_up_memory()
+    session, manifest = run.end()
+    check_stopped(ada, session, manifest, name)
+
+
 def test_the_disk_recovers_behind_the_stop(ada, steps, fault):
     """What was in memory when recording stopped is written all the same."""
     environment, file = fault("EIO", "no")

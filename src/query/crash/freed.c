@@ -56,9 +56,8 @@ static enum does does_of(const char *symbol)
 
 static unsigned int sort_of(const char *symbol)
 {
-	static const char *const may_give[] = { "posix_memalign", "getline",	    "getdelim", "__getdelim",
-						"asprintf",	  "vasprintf",	    "scandir",	"__asprintf_chk",
-						"open_memstream", "__vasprintf_chk" };
+	static const char *const may_give[] = { "posix_memalign", "getline", "getdelim",       "__getdelim",	 "asprintf",
+						"vasprintf",	  "scandir", "__asprintf_chk", "open_memstream", "__vasprintf_chk" };
 	unsigned int sort = does_of(symbol) | (strcmp(symbol, "munmap") ? 0 : UNMAPS);
 
 	for (size_t i = 0; i < sizeof may_give / sizeof *may_give; i++)

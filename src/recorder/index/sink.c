@@ -86,11 +86,12 @@ static int write_now(struct atf_block *block)
 	return 0;
 }
 
-/* Blocks behind a failed one may be written all the same: the file ends where the hole begins. */
+/* Blocks behind a failed one may be written all the same: the file ends where the hole begins, but not before its header's end: that was
+ * written when the file was made. */
 static void block_finish(struct ada_sink *sink, struct atf_block *block, int error)
 {
 	struct sink_file *file = &sink->files.items[block->fd];
-	off_t stopped = block->offset ? block->offset : 1;
+	off_t stopped = block->offset < ATF_EVENTS_OFFSET ? ATF_EVENTS_OFFSET : block->offset;
 
 	if (error && (!file->failed || stopped < file->failed))
 		file->failed = stopped;
