@@ -44,6 +44,10 @@ CRASHES = {
     "larger-and-larger": ("c", "OUT int grow(int n) { volatile char *p = alloca(1000 + n); memset((char *)p, n, 1000 + n); return grow(n + 1) + p[0]; }"
                           "void run(int n) { grow(n); }", "overflow",
                           r"^grow used up the stack of thread 0: it was in itself [\d,]+ times, when SIGSEGV ended the process\.$"),
+    "free-twice-beside-getline": ("c", 'OUT void drop(char *p) { free(p); }'
+                                  'void run(int n) { FILE *f = tmpfile(); size_t size = 0; char *p = malloc(100), *line = NULL;'
+                                  'fprintf(f, "%030d\\n", 3); rewind(f); p[n] = 1; drop(p); getline(&line, &size, f); drop(p); }',
+                                  "double-free", r"^drop freed 0x[0-9a-f]+ twice: thread 0 had freed it "),
     "given-out-by-getline": ("c", 'OUT int first(char *line) { struct node *n = find(line[0] == 51); return n[1000000].value + line[0]; }'
                              'void run(int n) { FILE *f = tmpfile(); size_t size = 0; char *p = malloc(120), *line = NULL;'
                              'fprintf(f, "%0100d\\n", 3); rewind(f); p[n] = 1; free(p); getline(&line, &size, f); sink = first(line); }',

@@ -29,6 +29,7 @@ struct asked { /* for a block that an argument points to */
 
 struct hunt {
 	ADA_ARRAY(struct asked) asked; /* what is found out about the first of them that is a mistake counts */
+	bool is_twice;		       /* libc's own word says that the block is free: nobody was given it since */
 	bool asks_unmapped;
 	uint64_t address; /* that is not mapped */
 	struct block_event unmapped;
@@ -81,7 +82,7 @@ static void see(void *context, const struct ada_thread *thread, uint64_t positio
 	struct hunt *hunt = context;
 	struct atf_detail record;
 
-	for (size_t i = 0; !freed && sort & MAY_GIVE && i < hunt->asked.count; i++)
+	for (size_t i = 0; !freed && !hunt->is_twice && sort & MAY_GIVE && i < hunt->asked.count; i++)
 		keep_last(&hunt->asked.items[i].last, thread, position, false);
 	if (!(sort & (freed ? DOES_FREE : DOES_ALLOCATE)) || ada_thread_detail(thread, position, &record))
 		return;
@@ -273,8 +274,8 @@ static bool frees(const struct ada_crash_cause *cause, size_t frame)
 int ada_crash_freed_twice(struct ada_crash_cause *cause)
 {
 	size_t frame = cause->path.frames.count;
+	struct hunt hunt = { .is_twice = true };
 	struct ada_arguments arguments;
-	struct hunt hunt = {};
 	struct atf_detail record;
 	int result;
 
