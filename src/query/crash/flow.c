@@ -75,11 +75,16 @@ static bool slot_of(const ZydisDecodedOperand *operand, struct slot *slot)
 	return true;
 }
 
+static bool is_same(const struct slot *one, const struct slot *other)
+{
+	return one->base == other->base && one->at == other->at;
+}
+
 static uint32_t slot_find(const struct state *state, const struct slot *slot)
 {
 	uint32_t i = 0;
 
-	while (i < state->slot_count && (state->slots[i].base != slot->base || state->slots[i].at != slot->at))
+	while (i < state->slot_count && !is_same(&state->slots[i], slot))
 		i++;
 	return i;
 }
@@ -141,7 +146,7 @@ static void note_given(struct state *state, const struct step *step)
 	if (step->instruction.mnemonic != ZYDIS_MNEMONIC_LEA || !slot_of(&step->operands[1], &slot))
 		return;
 	for (uint32_t i = 0; i < state->given_count && i < GIVEN; i++)
-		if (state->given[i].base == slot.base && state->given[i].at == slot.at)
+		if (is_same(&state->given[i], &slot))
 			return;
 	if (state->given_count < GIVEN)
 		state->given[state->given_count] = slot;

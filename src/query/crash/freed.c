@@ -1,6 +1,7 @@
 /* A pointer to a block that was freed before: an argument of an open call, whose block was given back before that call began, or meanwhile by
  * another thread, and not given out anew since. Where the call's own thread freed it within the call, that counts only if the address that
- * crashed lies in the block. Where the address came from static data no argument is to blame. And a block given to free that was freed before, which made libc abort. */
+ * crashed lies in the block. Where the address came from static data no argument is to blame. And a block given to free that was freed
+ * before, which made libc abort. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

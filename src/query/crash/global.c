@@ -77,7 +77,7 @@ static bool is_static(const struct code *code, ZydisRegister name, uint64_t end)
 	for (uint64_t at = code->start; at < end; at += of.instruction.length) {
 		if (!ada_crash_decode(code->cause, at, &of))
 			return false;
-		if (is_target(code, at) || (is_jump(&of) && of.instruction.meta.category == ZYDIS_CATEGORY_UNCOND_BR))
+		if (is_target(code, at) || of.instruction.meta.category == ZYDIS_CATEGORY_UNCOND_BR)
 			found = false;
 		if (writes(&of, name))
 			found = loads_static(&of, name);

@@ -72,14 +72,14 @@ static bool is_even(const struct ada_thread *thread, const struct ada_stack *pat
 static bool look_at(struct ada_crash_cause *cause, const struct ada_thread *thread, struct ada_stack *path)
 {
 	size_t cycle = cycle_of(path), frames = cycle ? frames_of(path, cycle) : 0;
-	uint64_t bytes = cycle ? round_bytes(thread, path, cycle) * (frames / cycle) : 0;
+	uint64_t round = cycle ? round_bytes(thread, path, cycle) : 0, bytes = cycle ? round * (frames / cycle) : 0;
 
 	if (!cycle || (bytes ? bytes < LEAST_BYTES : frames < LEAST_UNSEEN) || frames / cycle <= cause->depth)
 		return false;
 	cause->kind = ADA_CRASH_OVERFLOW;
 	cause->thread = thread;
 	cause->depth = frames / cycle;
-	cause->bytes = bytes && is_even(thread, path, cycle, round_bytes(thread, path, cycle)) ? bytes : 0;
+	cause->bytes = bytes && is_even(thread, path, cycle, round) ? bytes : 0;
 	if (path != &cause->path) {
 		struct ada_stack former = cause->path;
 
