@@ -177,6 +177,12 @@ class Story:
     def check_cause(self, row, text):
         """The last headline's evidence: each event cited is of the thread that the sentence names."""
         assert [r["kind"] for r in self.rows[:self.rows.index(row)] if r["window"] == row["window"]][0] == "headline"
+        slow = re.match(r"There was a slow call, too\. A call of (\S+) took (.+?), usually ", text)
+        if slow:                            # behind a crash: its own first event is the call's
+            thread = self.threads[row["process"], row["evidence"][0]["thread"]]
+            call = next(c for c in thread.calls if c.position == row["evidence"][0]["first"])
+            assert slow.groups() == (call.function, duration(call.took))
+            return
         number = int(re.search(r"[Tt]hread (\d+)", text)[1])
         assert {e["thread"] for e in row["evidence"]} == {number}
 

@@ -111,15 +111,13 @@ static int replace_prctl(int option, long two, long three, long four, long five)
 	return result;
 }
 
-typedef long ptrace_function(long, long, long, long);
-
 static long replace_ptrace(long request, long pid, long address, long data)
 {
 	struct ada_restraint restraint;
 	long result;
 
 	ada_restraint_begin(&restraint, request == PTRACE_TRACEME ? ADA_RESTRAINT_TRACED : ADA_RESTRAINT_NONE, 0);
-	result = ((ptrace_function *)ada_intercept_originals[ADA_INTERCEPT_ptrace])(request, pid, address, data);
+	result = ada_seize(ada_intercept_originals[ADA_INTERCEPT_ptrace], request, pid, address, data);
 	ada_restraint_end(&restraint, !result);
 	return result;
 }
@@ -293,6 +291,11 @@ static long syscall_rseq(long area, long bytes, long flags, long signature)
 	return result;
 }
 
+static long syscall_ptrace(long request, long tid, long address, long data)
+{
+	return ((ada_syscall_function *)ada_intercept_originals[ADA_INTERCEPT_syscall])(SYS_ptrace, request, tid, address, data, 0, 0);
+}
+
 static __attribute__((used)) long syscall_replaced(long number, long a, long b, long c, long d, long e, long f)
 {
 	enum ada_restraint_kind kind = syscall_kind(number, a, b);
@@ -309,6 +312,8 @@ static __attribute__((used)) long syscall_replaced(long number, long a, long b, 
 		return ada_lock_all(a, syscall_mlockall);
 	if (number == SYS_prlimit64 || number == SYS_setrlimit || number == SYS_getrlimit)
 		return syscall_limit(number, a, b, c, d);
+	if (number == SYS_ptrace && a != PTRACE_TRACEME)
+		return ada_seize(syscall_ptrace, a, b, c, d);
 	if (number == SYS_rseq && ada_process_is_own()) /* not in a vfork child, which has an area, or none, of its own */
 		return syscall_rseq(a, b, c, d);
 	ada_restraint_begin(&restraint, kind, kind == ADA_RESTRAINT_DISPATCH ? e : c);

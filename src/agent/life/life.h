@@ -58,6 +58,11 @@ bool ada_intercept_is_active(enum ada_intercept which);
 extern void *ada_intercept_originals[ADA_INTERCEPT_COUNT];
 typedef long ada_syscall_function(long, long, long, long, long, long, long); /* the original of syscall */
 
+/* --- seize.c --- */
+typedef long ada_ptrace_function(long, long, long, long);
+/* The program's own ptrace, which the recorder is in the way of for a moment at most. */
+long ada_seize(ada_ptrace_function *original, long request, long tid, long address, long data);
+
 /* --- exec.c --- */
 /* Goes on into the original of this function, by which the program executes. */
 int ada_exec_follow(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment, int flags);

@@ -2,6 +2,7 @@
  * traced, confined. */
 #include "agent/ground/mem.h"
 #include "agent/ground/sys.h"
+#include "agent/talk/heir.h"
 #include "agent/talk/talk.h"
 
 struct ada_process ada_process;
@@ -28,11 +29,11 @@ static uint32_t filters_count(void)
 	return count;
 }
 
-uint32_t ada_process_tracer(void)
+static uint32_t tracer_in(const char *path)
 {
 	static const char field[] = "\nTracerPid:\t";
 	char text[512];
-	long bytes = ada_sys_read_file("/proc/thread-self/status", text, sizeof text);
+	long bytes = ada_sys_read_file(path, text, sizeof text);
 	uint32_t pid = 0;
 
 	for (long at = 0; at + (long)sizeof field <= bytes; at++) {
@@ -45,13 +46,32 @@ uint32_t ada_process_tracer(void)
 	return pid;
 }
 
+uint32_t ada_process_tracer(void)
+{
+	return tracer_in("/proc/thread-self/status");
+}
+
+/* The recorder itself traces for a moment, when it puts hooks in or takes them out. */
+static bool is_recorders(uint32_t tracer)
+{
+	return ada_process.segment && ada_sys4(SYS_tgkill, ada_process.segment->recorder_pid, tracer, 0, 0) != -ESRCH;
+}
+
 bool ada_process_is_traced(void)
 {
 	uint32_t tracer = ada_process_tracer();
 
-	/* The recorder itself traces for a moment, when it puts hooks in. */
-	return tracer && tracer != ada_process.tracer_at_start && ada_process.segment &&
-	       ada_sys4(SYS_tgkill, ada_process.segment->recorder_pid, tracer, 0, 0) == -ESRCH;
+	return tracer && tracer != ada_process.tracer_at_start && ada_process.segment && !is_recorders(tracer);
+}
+
+bool ada_process_holds(uint32_t tid)
+{
+	char path[sizeof "/proc//status" + 10] = "/proc/";
+	uint32_t tracer;
+
+	ada_string_copy(ada_heir_number(path + ada_string_bytes(path), tid), sizeof "/status", "/status");
+	tracer = tracer_in(path);
+	return tracer && is_recorders(tracer);
 }
 
 enum ada_heir_kind ada_restraint_reason(void)

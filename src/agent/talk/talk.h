@@ -66,9 +66,10 @@ void ada_process_is(struct ada_shm *shm, uint64_t bytes, uint32_t flags); /* fro
 void ada_process_start(void);						  /* in a new image, before it is attached */
 /* The thread that traces the calling one, as /proc says; also 0 where the tracer is in a pid namespace outside ours. */
 uint32_t ada_process_tracer(void);
-bool ada_process_is_traced(void); /* since it began, and not by the recorder */
-uint32_t ada_process_pid(void);	  /* of the process that records here: a vfork child's is another */
-bool ada_process_is_own(void);	  /* false: a vfork child that runs in our memory */
+bool ada_process_is_traced(void);     /* since it began, and not by the recorder */
+bool ada_process_holds(uint32_t tid); /* this thread, of whatever process, is traced by the recorder */
+uint32_t ada_process_pid(void);	      /* of the process that records here: a vfork child's is another */
+bool ada_process_is_own(void);	      /* false: a vfork child that runs in our memory */
 /* Whether the process has put seccomp filters on itself since the start: a socket could be its end, so there is no more conversation. */
 bool ada_process_is_confined(void);
 bool ada_process_follows(void);		       /* exec'd images are to be recorded too */
