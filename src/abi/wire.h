@@ -131,7 +131,8 @@ enum ada_disable {
 	ADA_DISABLE_MEMORY_LIMIT, /* --index-mode=oneshot, and no memory for the rest of the buffer */
 };
 
-/* Written by the agent's handler of fatal signals, before the original disposition runs. */
+/* Written by the agent's handler of fatal signals, before the original disposition runs: of the fault that a handler of the program's
+ * is still about, or else of that signal. */
 struct ada_crash {
 	uint32_t present; /* set last (atomic) */
 	uint32_t signal;
@@ -143,8 +144,10 @@ struct ada_crash {
 	uint32_t stack_bytes;
 	uint32_t claimed;   /* 1: a thread is writing it, or has (atomic) */
 	uint8_t stack[512]; /* from rsp up */
+	uint32_t end;	    /* the signal that ends the process: another one where a handler of the program's for `signal` raises that */
+	uint32_t reserved;
 };
-static_assert(sizeof(struct ada_crash) == 696, "crash record");
+static_assert(sizeof(struct ada_crash) == 704, "crash record");
 
 /* Threads. An entry is a thread's from its first event until the recorder has all its events and has copied the entry: then it is free,
  * and the next thread may have it. The id tells threads apart: given in the order of first events and never again. Files, chunks and

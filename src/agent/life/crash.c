@@ -6,6 +6,12 @@
  * where it struck. A handler of the program's own, or SIG_IGN, is the program's. A tracer that has attached meanwhile would see that
  * signal twice: so there a thread that nobody traces dies of it. The same holds for signals that a rule names and whose default is the
  * process's end: they mark, without a record.
+ *
+ * Most servers have a handler of their own that prints something, then raises the signal anew or aborts. What they crashed of is what
+ * that handler was called for, and not its raise(). So deliver.c has each such fault noted, in the thread's own memory; it costs no system
+ * call, for there are programs that live with thousands of faults a second. Whether the handler is still at work when the process ends
+ * nobody tells us: it is where the call that the fault came in is still open, and the handler's frame, which the kernel has made, lies on the
+ * stack that the thread is on, further up, and still holds what the fault was; or where the signal has come to the very instruction of that fault.
  */
 #include <sched.h>
 #include <signal.h>
@@ -25,7 +31,8 @@ struct kernel_action {
 	uint64_t mask;
 };
 
-#define RIP_PLACE 16 /* of struct ada_crash.registers */
+#define RIP_PLACE 16	    /* of struct ada_crash.registers */
+#define DEPTH_MOST 8388608u /* of a handler's calls on a stack that isn't known */
 #define BIT ADA_SIGNAL_BIT
 #define LAST_SIGNAL 64
 
@@ -66,11 +73,66 @@ static uint64_t fault_address(const siginfo_t *info)
 	return original ? original : address;
 }
 
-static void crash_write(struct ada_crash *crash, const siginfo_t *info, const ucontext_t *context)
+/* A signal, and what it struck. */
+struct fault {
+	int signal, code;
+	uint32_t thread;
+	uint64_t seq, counter, address, rip, rsp;
+	struct ada_open_call call;
+	const gregset_t *registers; /* in the frame of its handler */
+};
+static __thread struct fault held; /* the latest one that a handler of the program's was called for; no registers: none was */
+
+static struct fault fault_of(const siginfo_t *info, const ucontext_t *context, uint32_t thread, uint64_t seq)
+{
+	return (struct fault){
+		.signal = info->si_signo,
+		.code = info->si_code,
+		.thread = thread,
+		.seq = seq,
+		.counter = ada_sys_counter(),
+		.address = info->si_code > 0 ? fault_address(info) : 0,
+		.rip = (uint64_t)context->uc_mcontext.gregs[REG_RIP],
+		.rsp = (uint64_t)context->uc_mcontext.gregs[REG_RSP],
+		.call = ada_core_open_call(),
+		.registers = &context->uc_mcontext.gregs,
+	};
+}
+
+static_assert(REG_RIP == REG_RSP + 1, "is_handled reads both at once");
+
+static bool is_on(const stack_t *stack, uint64_t address)
+{
+	return !(stack->ss_flags & SS_DISABLE) && address - (uint64_t)stack->ss_sp < stack->ss_size;
+}
+
+/* Whether the handler that was called for what is held still runs, now that another signal has struck there. */
+static bool is_handled(const siginfo_t *info, const ucontext_t *now)
+{
+	uint64_t rip = (uint64_t)now->uc_mcontext.gregs[REG_RIP], rsp = (uint64_t)now->uc_mcontext.gregs[REG_RSP],
+		 frame = (uint64_t)held.registers, kept[2];
+
+	if (!held.registers || !ada_core_call_lasts(held.call))
+		return false;
+	if (rip == held.rip && rsp == held.rsp) /* it raised the signal, which was blocked until it returned */
+		return info->si_code <= 0;
+	if (is_on(&now->uc_stack, rsp) != is_on(&now->uc_stack, frame) || frame - rsp > DEPTH_MOST)
+		return false;
+	return ada_sys_peek(kept, frame + REG_RSP * sizeof(greg_t), sizeof kept) == sizeof kept && kept[0] == held.rsp &&
+	       kept[1] == held.rip;
+}
+
+void ada_crash_hold(const void *info, const void *context, uint32_t thread, uint64_t seq)
+{
+	if (watching && !is_handled(info, context)) /* else it is the handler that has crashed */
+		held = fault_of(info, context, thread, seq);
+}
+
+static void crash_write(struct ada_crash *crash, const struct fault *fault, int end)
 {
 	static const uint8_t order[] = { REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
 					 REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP, REG_EFL };
-	uint64_t sp = context->uc_mcontext.gregs[REG_RSP], original = ada_region_original((uint64_t)context->uc_mcontext.gregs[REG_RIP]);
+	uint64_t sp = fault->rsp, original = ada_region_original(fault->rip);
 	long bytes = ada_sys_peek(crash->stack, sp, sizeof crash->stack);
 
 	/* A read that ends in a missing page tells only by pages how far it came; less is better than nothing. */
@@ -80,13 +142,14 @@ static void crash_write(struct ada_crash *crash, const siginfo_t *info, const uc
 		bytes = left < sizeof crash->stack ? ada_sys_peek(crash->stack, sp, left) : 0;
 	}
 	crash->stack_bytes = ada_sys_failed(bytes) ? 0 : bytes;
-	crash->signal = info->si_signo;
-	crash->code = info->si_code;
+	crash->signal = fault->signal;
+	crash->end = end;
+	crash->code = fault->code;
 	crash->thread_id = ada_sys_tid();
-	crash->fault_address = info->si_code > 0 ? fault_address(info) : 0;
-	crash->counter = ada_sys_counter();
+	crash->fault_address = fault->address;
+	crash->counter = fault->counter;
 	for (size_t i = 0; i < sizeof order; i++)
-		crash->registers[i] = context->uc_mcontext.gregs[order[i]];
+		crash->registers[i] = (*fault->registers)[order[i]];
 	if (original)
 		crash->registers[RIP_PLACE] = original;
 	__atomic_store_n(&crash->present, 1, __ATOMIC_RELEASE);
@@ -102,17 +165,24 @@ static bool claim(uint32_t *claimed)
 
 static void end_note(struct ada_shm *shm, int number, const siginfo_t *info, const ucontext_t *context)
 {
-	uint64_t counter = ada_sys_counter(), seq;
+	bool crashes = ada_crash_signal(number);
+	struct fault fault;
+	uint64_t seq;
 	uint32_t thread;
 
-	if (ada_crash_signal(number)) {
-		if (!claim(&shm->crash.claimed))
-			return;
-		crash_write(&shm->crash, info, context);
-		counter = shm->crash.counter;
-	}
+	if (crashes && !claim(&shm->crash.claimed))
+		return;
 	ada_core_here(&thread, &seq);
-	ada_judge_signal(number, ada_crash_signal(number), counter, thread, seq);
+	fault = fault_of(info, context, thread, seq);
+	if (crashes && is_handled(info, context)) {
+		const gregset_t *registers = held.rip == fault.rip && held.rsp == fault.rsp ? fault.registers : held.registers;
+
+		fault = held; /* its frame may be gone where its handler has returned */
+		fault.registers = registers;
+	}
+	if (crashes)
+		crash_write(&shm->crash, &fault, number);
+	ada_judge_signal(number, crashes, fault.counter, fault.thread, fault.seq);
 }
 
 /* Where this fails a fault recurs by itself, but a sent signal must not get lost. */

@@ -1,12 +1,11 @@
-/* Signals that a rule names, where the program has a handler of its own: each delivery marks, then the handler runs as it
- * would without us.
+/* Signals that a rule names, and those that say that the program is broken, where it has a handler of its own: each delivery marks, or is
+ * noted for the case that the handler ends the process (crash.c), then the handler runs as it would without us.
  *
  * The kernel gets a thunk in the handler's place, one a handler. The thunk marks and jumps on, with the arguments, the stack and the
  * return address that the kernel made. So mask, flags and stack are the kernel's business as ever, nothing has to agree with the
  * disposition of the moment, and unwinders see the program's handler. libc's sigaction hides the thunks (intercept.c).
  *
- * SA_RESETHAND leaves the default in place, unseen by sigaction: then the thunk installs the handler of fatal signals (crash.c). So fatal
- * signals' handlers with that flag are wrapped even where no rule names the signal.
+ * SA_RESETHAND leaves the default in place, unseen by sigaction: then the thunk installs the handler of fatal signals (crash.c).
  */
 #include <signal.h>
 #include "agent/judge/judge.h"
@@ -42,6 +41,7 @@ __asm__(".text\n"
 	"	.cfi_adjust_cfa_offset 8\n"
 	"	push %rdx\n"
 	"	.cfi_adjust_cfa_offset 8\n"
+	"	mov %rsi,%rcx\n"
 	"	mov %eax,%esi\n"
 	"	call ada_signal_seen\n"
 	"	mov %rax,%r11\n"
@@ -58,8 +58,8 @@ __asm__(".text\n"
 static_assert(CLASSES * THUNKS == 256, "thunks");
 
 /* Returns the handler to go on into. */
-ADA_HIDDEN handler_function *ada_signal_seen(int number, uint32_t thunk);
-__attribute__((used)) handler_function *ada_signal_seen(int number, uint32_t thunk)
+ADA_HIDDEN handler_function *ada_signal_seen(int number, uint32_t thunk, const void *context, const void *info);
+__attribute__((used)) handler_function *ada_signal_seen(int number, uint32_t thunk, const void *context, const void *info)
 {
 	uint64_t seq;
 	uint32_t thread;
@@ -68,6 +68,8 @@ __attribute__((used)) handler_function *ada_signal_seen(int number, uint32_t thu
 		ada_core_here(&thread, &seq);
 		if (ada_signal_named(number))
 			ada_judge_signal(number, false, ada_sys_counter(), thread, seq);
+		if (ada_crash_signal(number))
+			ada_crash_hold(info, context, thread, seq);
 		if (thunk / THUNKS & 2)
 			ada_crash_rewatch(number);
 	}

@@ -48,8 +48,7 @@ static bool dress(int number, const struct sigaction *action, struct sigaction *
 
 	if (action->sa_handler == SIG_IGN || ada_base_moved() || !ada_process_is_own())
 		return false;
-	if (own ? !ada_signal_named(number) && !(ada_crash_signal(number) && (action->sa_flags & SA_RESETHAND)) :
-		  !ada_crash_watches(number))
+	if (own ? !ada_signal_named(number) && !ada_crash_signal(number) : !ada_crash_watches(number))
 		return false;
 	*ours = *action;
 	if (own)

@@ -1,6 +1,6 @@
 /* A program that attaches to a recorded one, as sandboxes and crash reporters do, in the very moment in which the recorder holds that to
  * change its hooks. A thread has one tracer, so the kernel would refuse the program (EPERM) for our sake: its call is made again until
- * the recorder has let go, which takes some milliseconds. Who is refused for another reason hears so at once.
+ * the recorder has let go, which takes some milliseconds. Who is refused for another reason hears so within a fraction of one.
  *
  * A tracer that isn't recorded is refused all the same (ada-trace(1)).
  */
@@ -11,6 +11,7 @@
 
 #define ROUNDS_MAX 1000 /* a hold ends by itself long before (late_threads.c) */
 #define ROUND_NS 1000000
+#define LOOKS 10 /* that find it free: the recorder may have let go between an attempt and the look, and take it again behind that */
 
 static bool is_seizing(long request)
 {
@@ -21,13 +22,13 @@ long ada_seize(ada_ptrace_function *original, long request, long tid, long addre
 {
 	const struct __kernel_timespec pause = { 0, ROUND_NS };
 	long result = original(request, tid, address, data);
-	bool again = is_seizing(request) && !ada_quiet_filtered();
+	int looks = is_seizing(request) && !ada_quiet_filtered() ? LOOKS : 0;
 
-	/* The last attempt comes after a look: the recorder may have let go between the attempt before and the look. */
-	for (int round = 0; result == -1 && again && round < ROUNDS_MAX; round++) {
-		again = ada_process_holds(tid);
-		if (again)
+	for (int round = 0; result == -1 && looks && round < ROUNDS_MAX; round++) {
+		if (ada_process_holds(tid))
 			ada_sys4(SYS_nanosleep, (long)&pause, 0, 0, 0);
+		else
+			looks--;
 		result = original(request, tid, address, data);
 	}
 	return result;

@@ -15,4 +15,11 @@ void ada_core_thread_start_hook(void); /* registers what calls ada_core_thread_e
 void ada_core_longjmp(uint64_t sp);
 /* Where the calling thread is: its number in the shared table and its last event's number. ADA_NONE, UINT64_MAX: nowhere. */
 void ada_core_here(uint32_t *thread, uint64_t *seq);
+/* The calling thread's innermost open call; of a thread that isn't recorded none, which lasts. */
+struct ada_open_call {
+	uint64_t counter; /* at its beginning: so two of the same place differ */
+	uint32_t frames;  /* that were open with it */
+};
+struct ada_open_call ada_core_open_call(void);
+bool ada_core_call_lasts(struct ada_open_call call);
 #endif

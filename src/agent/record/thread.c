@@ -377,6 +377,22 @@ void ada_core_here(uint32_t *number, uint64_t *seq)
 	*seq = events - 1;
 }
 
+struct ada_open_call ada_core_open_call(void)
+{
+	const struct ada_thread *thread = ada_slow_thread();
+	uint32_t frames = thread->index && !ada_core_is_forked() ? ada_frames(thread) : 0;
+
+	return (struct ada_open_call){ frames ? ada_frame_at(thread, frames - 1)->counter : 0, frames };
+}
+
+bool ada_core_call_lasts(struct ada_open_call call)
+{
+	const struct ada_thread *thread = ada_slow_thread();
+
+	return !call.frames || (thread->index && !ada_core_is_forked() && ada_frames(thread) >= call.frames &&
+				ada_frame_at(thread, call.frames - 1)->counter == call.counter);
+}
+
 struct closing {
 	struct ada_thread *thread;
 	bool done;

@@ -1,8 +1,6 @@
 /* A recursion that used up the stack. The signal's handler needs a stack, too: where the program gave it none of its own, the kernel ends
- * the process without a record of the crash. Then the thread is the one that is deepest in a recursion at the end. Rust's library gives each
- * thread such a stack, and has a handler that looks whether the stack's guard page was hit, and ends the process by SIGABRT if so. */
+ * the process without a record of the crash. Then the thread is the one that is deepest in a recursion at the end. */
 #include <signal.h>
-#include <string.h>
 #include "query/crash/internal.h"
 #include "query/session/windows.h"
 
@@ -111,28 +109,11 @@ static bool is_at_stack(const struct ada_crash_cause *cause)
 	return address && (address > sp ? address - sp : sp - address) < NEAR_BYTES;
 }
 
-/* The call of Rust's handler, which goes on to abort only where the thread's guard page was hit; the path's count: there is none. */
-static size_t rust_handler(const struct ada_crash_cause *cause)
-{
-	size_t count = cause->path.frames.count;
-
-	for (size_t i = count; i-- > 0 && count - i <= INNERMOST;) {
-		const char *name = ada_crash_symbol(cause->process, cause->path.frames.items[i].function_id);
-
-		if (strstr(name, "3std3sys") && strstr(name, "14stack_overflow3imp14signal_handler"))
-			return i;
-	}
-	return count;
-}
-
 int ada_crash_overflowed(struct ada_crash_cause *cause)
 {
 	const struct ada_process *process = cause->process;
-	size_t handler;
 	int result = 0;
 
-	if (cause->signal == SIGABRT && cause->thread && (handler = rust_handler(cause)) < cause->path.frames.count)
-		look_below(cause, cause->thread, &cause->path, handler);
 	if (cause->signal != SIGSEGV && cause->signal != SIGBUS)
 		return 0;
 	if (cause->recorded) {

@@ -100,7 +100,7 @@ static void put_strayed(struct ada_story *story, FILE *stream, const struct ada_
 
 	if (cause->kind == ADA_CRASH_SMASHED && !cause->has_object) {
 		fprintf(stream, "The stack frame of %s was written over: its guard had changed when it was to return; %s ended the process",
-			blamed(story, cause, name), ada_words_signal(cause->signal, text));
+			blamed(story, cause, name), ada_words_signal(cause->ended_by, text));
 		return;
 	}
 	put_unknown(story, stream, cause);
@@ -122,7 +122,7 @@ static void put_twice(struct ada_story *story, FILE *stream, const struct ada_cr
 	fprintf(stream, "%s freed 0x%" PRIx64 " twice: thread %u had freed it %s before, in ", blamed(story, cause, name), cause->object,
 		cause->culprit->number, ada_format_duration(cause->ns - cause->culprit_ns, text));
 	put_path(story, stream, cause);
-	fprintf(stream, "; %s ended the process", ada_words_signal(cause->signal, number));
+	fprintf(stream, "; %s ended the process", ada_words_signal(cause->ended_by, number));
 }
 
 static void put_overflow(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
@@ -133,7 +133,7 @@ static void put_overflow(struct ada_story *story, FILE *stream, const struct ada
 		ada_format_grouped(cause->depth, count));
 	if (cause->bytes)
 		fprintf(stream, ", with %s of stack", ada_format_size(cause->bytes, bytes));
-	fprintf(stream, ", when %s ended the process", ada_words_signal(cause->signal, text));
+	fprintf(stream, ", when %s ended the process", ada_words_signal(cause->ended_by, text));
 }
 
 static void put_exception(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
@@ -190,7 +190,7 @@ static void put_panicked(struct ada_story *story, FILE *stream, const struct ada
 
 	fputs(blamed(story, cause, name), stream);
 	ada_headline_put_panic(stream, cause->thread->number, cause->file, cause->line, cause->column, cause->text);
-	fprintf(stream, "; %s ended the process", ada_words_signal(cause->signal, text));
+	fprintf(stream, "; %s ended the process", ada_words_signal(cause->ended_by, text));
 }
 
 static void cite_record(struct ada_story *story, const struct ada_crash_cause *cause)

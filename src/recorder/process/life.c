@@ -483,7 +483,7 @@ static void note_end(struct ada_provider *provider)
 	else
 		provider->exit = ada_exit_of_stranger(provider->pid, provider->pidfd);
 	if (provider->exit.kind == ADA_EXIT_UNKNOWN && provider->header.crash.present)
-		provider->exit = (struct ada_exit_info){ .kind = ADA_EXIT_SIGNAL, .value = (int)provider->header.crash.signal };
+		provider->exit = (struct ada_exit_info){ .kind = ADA_EXIT_SIGNAL, .value = (int)provider->header.crash.end };
 }
 
 void ada_provider_finish(struct ada_provider *provider, const char *stopped, bool as_asked)
