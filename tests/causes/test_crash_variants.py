@@ -41,6 +41,10 @@ CRASHES = {
     "no-number": ("c", 'OUT long number(int n) { return strtol(getenv("ADA_NOBODY_SETS_THIS"), NULL, 10) + n; } void run(int n) { sink = number(n); }',
                   "null", r"^strtol crashed with SIGSEGV at address 0x0: a null pointer that getenv had returned .* in main > run > number > getenv\."),
     "ten-in-turn": ("c", steps(10) + "void run(int n) { f0(n); }", "overflow", r"^f\d used up the stack of thread 0: it was in itself [\d,]+ times, with "),
+    "a-parser": ("c", "int value(unsigned n); OUT int list(unsigned n) { volatile char room[64]; room[0] = 1; return value(n) + room[0]; }"
+                 "OUT int member(unsigned n) { return value(n) + 1; } OUT int object(unsigned n) { return member(n) + 1; }"
+                 "OUT int value(unsigned n) { n = n * 1103515245u + 12345; return (n >> 16 & 3 ? list : object)(n) + 1; } void run(int n) { value(n + 7); }",
+                 "overflow", r"^value used up the stack of thread 0: it was in itself [\d,]+ times, when SIGSEGV ended the process\.$"),
     "larger-and-larger": ("c", "OUT int grow(int n) { volatile char *p = alloca(1000 + n); memset((char *)p, n, 1000 + n); return grow(n + 1) + p[0]; }"
                           "void run(int n) { grow(n); }", "overflow",
                           r"^grow used up the stack of thread 0: it was in itself [\d,]+ times, when SIGSEGV ended the process\.$"),
@@ -55,6 +59,14 @@ CRASHES = {
     "a-global-beside-what-was-freed": ("c", "OUT void forget(void *key) { sink += wild->value; sink = (long)key; }"
                                        "void run(int n) { char *p = malloc(100); p[n] = 1; free(p); forget(p); }", "unknown",
                                        r"^forget crashed with SIGSEGV at address 0x28\.$"),
+    "no-such-cast": ("c++", "#include <typeinfo>\nstruct base { virtual ~base() {} int v = 1; }; struct derived : base { int w = 2; };"
+                     "OUT int cast(base &b) { return dynamic_cast<derived &>(b).w; } void run(int n) { base b; sink = cast(b) + n; }", "exception",
+                     r"^cast threw an exception that nobody caught: std::bad_cast\.$"),
+    "more-than-there-is": ("c++", "OUT char *make(size_t n) { return new char[n]; } void run(int n) { sink = (long)make((1ull << 60) + n); }", "exception",
+                           r"^make threw an exception that nobody caught: std::bad_alloc\.$"),
+    "a-damaged-heap": ("c++", "OUT char *make(size_t n) { return new char[n]; }"
+                       "void run(int n) { char *p = make(24 + n); for (int i = 24; i < 80; i++) ((volatile char *)p)[i] = -1; sink = (long)make(2000000); sink = (long)make(5000); }", "unknown",
+                       r"^run > make called operator new\[\](\(unsigned long\))?, and crashed with SIGABRT\.$|^run > make called operator new\[\], which crashed"),
     "set-by-another": ("c", "OUT int make(struct node **out) { *out = NULL; return 0; }"
                        "OUT int use(int key) { struct node *n = find(key); if (make(&n)) return 1; return n->value; } void run(int n) { sink = use(n); }",
                        "unknown", r"^use crashed with SIGSEGV at address 0x28\.$"),

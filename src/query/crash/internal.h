@@ -25,7 +25,9 @@ bool ada_crash_rethrows(const char *symbol);
 int ada_crash_read_rethrown(struct ada_crash_cause *cause, const struct ada_thread *thread, uint64_t position);
 int ada_crash_read_nested(struct ada_crash_cause *cause, const struct ada_thread *thread, uint64_t position);
 
-bool ada_crash_library_throws(const char *symbol);					 /* library.c: std::__throw_... */
+bool ada_crash_library_throws(const char *symbol); /* library.c: std::__throw_... */
+/* operator new of so many bytes as no process can have */
+bool ada_crash_asks_too_much(const char *symbol, const struct atf_detail *record);
 void ada_crash_leave_library(const struct ada_process *process, struct ada_stack *path); /* drops these from its end */
 void ada_crash_library_read(struct ada_crash_cause *cause, const char *symbol, const struct atf_detail *record);
 

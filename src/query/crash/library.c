@@ -1,6 +1,7 @@
 /* Exceptions that libstdc++ throws for the program, by std::__throw_out_of_range_fmt and its like: their __cxa_throw is called within the
  * library, where no hook sees it. The function's name has the type, and its arguments have what() (in the library's own words: what it
- * makes of them in another language isn't recorded). */
+ * makes of them in another language isn't recorded). So it is with what the compiler calls for a cast that fails. That operator new threw,
+ * and didn't abort for a damaged heap, is sure where it was asked for more than there are addresses. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,13 +13,28 @@
 
 #define REGISTERS 6 /* that have arguments */
 #define TEXT_MAX 1024
+#define ADDRESSES (1ull << 47)
 
-/* Takes _ZSt24__throw_out_of_range_fmtPKcz apart: X of __throw_X, and how its parameters are coded. False: it is none. */
+/* Functions that do nothing but throw, under names of their own. */
+static const struct thrower {
+	const char *symbol, *type;
+} throwers[] = { { "__cxa_bad_cast", "bad_cast" },
+		 { "__cxa_bad_typeid", "bad_typeid" },
+		 { "__cxa_throw_bad_array_new_length", "bad_array_new_length" } };
+
+/* Takes _ZSt24__throw_out_of_range_fmtPKcz apart: X of __throw_X, and how its parameters are coded; "": it has none. False: it is none. */
 static bool take_apart(const char *symbol, const char **name, int *length, const char **parameters)
 {
 	char *end;
 	unsigned long bytes;
 
+	*parameters = "";
+	for (size_t i = 0; i < sizeof throwers / sizeof *throwers; i++)
+		if (!strcmp(symbol, throwers[i].symbol)) {
+			*name = throwers[i].type;
+			*length = (int)strlen(*name);
+			return true;
+		}
 	if (strncmp(symbol, "_ZSt", 4) || !isdigit((unsigned char)symbol[4]))
 		return false;
 	bytes = strtoul(symbol + 4, &end, 10);
@@ -45,6 +61,12 @@ void ada_crash_leave_library(const struct ada_process *process, struct ada_stack
 	while (path->frames.count > 1 &&
 	       ada_crash_library_throws(ada_crash_symbol(process, path->frames.items[path->frames.count - 1].function_id)))
 		path->frames.count--;
+}
+
+bool ada_crash_asks_too_much(const char *symbol, const struct atf_detail *record)
+{
+	return (!strncmp(symbol, "_Znw", 4) || !strncmp(symbol, "_Zna", 4)) && record->sp && !ada_captured_redacted(record, 0) &&
+	       record->x[0] >= ADDRESSES;
 }
 
 static const char *constant(const struct ada_crash_cause *cause, uint64_t address)
@@ -100,7 +122,7 @@ void ada_crash_library_read(struct ada_crash_cause *cause, const char *symbol, c
 	else
 		snprintf(type, sizeof type, "std::%.*s", length, name);
 	cause->type = strdup(type);
-	if (!record->sp || ada_captured_redacted(record, 0) || !(text = constant(cause, record->x[0])))
+	if (!*parameters || !record->sp || ada_captured_redacted(record, 0) || !(text = constant(cause, record->x[0])))
 		return;
 	if (!strcmp(parameters, "PKc"))
 		cause->text = strdup(text);

@@ -66,39 +66,98 @@ static bool is_even(const struct ada_thread *thread, const struct ada_stack *pat
 	return !before || before == bytes;
 }
 
-/* Takes the thread for the one that overflowed, where its recursion is deeper than those seen so far; whether it does. */
-static bool look_at(struct ada_crash_cause *cause, const struct ada_thread *thread, struct ada_stack *path)
+/* A recursion on a thread that is deeper than those seen so far: of the call at `frame`. */
+static void take(struct ada_crash_cause *cause, const struct ada_thread *thread, struct ada_stack *path, size_t frame, size_t depth)
 {
-	size_t cycle = cycle_of(path), frames = cycle ? frames_of(path, cycle) : 0;
-	uint64_t round = cycle ? round_bytes(thread, path, cycle) : 0, bytes = cycle ? round * (frames / cycle) : 0;
-
-	if (!cycle || (bytes ? bytes < LEAST_BYTES : frames < LEAST_UNSEEN) || frames / cycle <= cause->depth)
-		return false;
 	cause->kind = ADA_CRASH_OVERFLOW;
 	cause->thread = thread;
-	cause->depth = frames / cycle;
-	cause->bytes = bytes && is_even(thread, path, cycle, round) ? bytes : 0;
+	cause->depth = depth;
+	cause->bytes = 0;
+	cause->frame = frame;
 	if (path != &cause->path) {
 		struct ada_stack former = cause->path;
 
 		cause->path = *path;
 		*path = former;
 	}
-	cause->frame = cause->path.frames.count - 1;
+}
+
+static bool is_enough(uint64_t bytes, size_t frames)
+{
+	return bytes ? bytes >= LEAST_BYTES : frames >= LEAST_UNSEEN;
+}
+
+/* The same calls again and again. *any: there is such a cycle. Whether it is taken. */
+static bool look_at(struct ada_crash_cause *cause, const struct ada_thread *thread, struct ada_stack *path, bool *any)
+{
+	size_t cycle = cycle_of(path), frames = cycle ? frames_of(path, cycle) : 0;
+	uint64_t round = cycle ? round_bytes(thread, path, cycle) : 0, bytes = cycle ? round * (frames / cycle) : 0;
+	bool even;
+
+	*any |= cycle;
+	if (!cycle || !is_enough(bytes, frames) || frames / cycle <= cause->depth)
+		return false;
+	even = bytes && is_even(thread, path, cycle, round);
+	take(cause, thread, path, path->frames.count - 1, frames / cycle);
+	cause->bytes = even ? bytes : 0;
 	return true;
 }
 
-/* Looks at the outermost `count` calls of the path, of which the recursion may have made the last ones: the stack may end in any of them. */
-static void look_below(struct ada_crash_cause *cause, const struct ada_thread *thread, struct ada_stack *path, size_t count)
+/* A descent whose rounds differ, as a parser's do. */
+struct descent {
+	size_t frame;	      /* of the function that comes most often: its innermost call, ... */
+	size_t times, frames; /* ... how many there are, none more than CYCLE_MAX calls behind the next, and how many calls in all */
+	uint64_t bytes;	      /* that all of them take, as the innermost ROUNDS_BACK say; 0: these have no records */
+};
+
+static struct descent descent_from(const struct ada_thread *thread, const struct ada_stack *path, size_t frame)
+{
+	const struct ada_frame *frames = path->frames.items;
+	struct descent descent = { .frame = frame };
+	size_t last = frame, back = frame;
+	struct atf_detail inner, outer;
+
+	for (size_t at = frame + 1; at-- > 0 && last - at <= CYCLE_MAX;) {
+		if (frames[at].function_id != frames[frame].function_id)
+			continue;
+		last = at;
+		if (descent.times++ == ROUNDS_BACK)
+			back = at;
+	}
+	descent.frames = path->frames.count - last;
+	if (back != frame && !ada_thread_detail(thread, frames[frame].position, &inner) &&
+	    !ada_thread_detail(thread, frames[back].position, &outer) && outer.sp > inner.sp)
+		descent.bytes = (outer.sp - inner.sp) / ROUNDS_BACK * descent.times;
+	return descent;
+}
+
+static void look_for_descent(struct ada_crash_cause *cause, const struct ada_thread *thread, struct ada_stack *path)
+{
+	struct descent best = {};
+
+	for (size_t i = 0; i < CYCLE_MAX && i < path->frames.count; i++) {
+		struct descent one = descent_from(thread, path, path->frames.count - 1 - i);
+
+		if (one.times > best.times)
+			best = one;
+	}
+	if (best.times >= LEAST && is_enough(best.bytes, best.frames) && best.times > cause->depth)
+		take(cause, thread, path, best.frame, best.times);
+}
+
+/* The recursion may have made the innermost calls: the stack may end in any of them. */
+static void look_below(struct ada_crash_cause *cause, const struct ada_thread *thread, struct ada_stack *path)
 {
 	size_t all = path->frames.count;
-	bool taken = false;
+	bool taken = false, any = false;
 
-	for (size_t i = 0; i < INNERMOST && i < count && !taken; i++) {
-		path->frames.count = count - i;
-		taken = look_at(cause, thread, path);
+	for (size_t i = 0; i < INNERMOST && i < all && !taken; i++) {
+		path->frames.count = all - i;
+		taken = look_at(cause, thread, path, &any);
 	}
 	(taken ? &cause->path : path)->frames.count = all;
+	if (!any)
+		look_for_descent(cause, thread, path);
 }
 
 /* Whether what was accessed lies just where the stack pointer is. */
@@ -118,7 +177,7 @@ int ada_crash_overflowed(struct ada_crash_cause *cause)
 		return 0;
 	if (cause->recorded) {
 		if (cause->thread && is_at_stack(cause))
-			look_below(cause, cause->thread, &cause->path, cause->path.frames.count);
+			look_below(cause, cause->thread, &cause->path);
 		return 0;
 	}
 	for (size_t i = 0; i < process->thread_count && !result; i++) {
@@ -129,7 +188,7 @@ int ada_crash_overflowed(struct ada_crash_cause *cause)
 			continue;
 		result = ada_stack_at(&path, thread, thread->count);
 		if (!result)
-			look_below(cause, thread, &path, path.frames.count);
+			look_below(cause, thread, &path);
 		ada_stack_close(&path);
 	}
 	if (cause->thread) {

@@ -141,9 +141,28 @@ int ada_crash_read_throw(struct ada_crash_cause *cause, const struct ada_thread 
 	return result;
 }
 
+/* operator new is the innermost call that is seen then: it calls __cxa_throw out of sight. */
+static int find_bad_alloc(struct ada_crash_cause *cause, size_t frame)
+{
+	const struct ada_frame *call = &cause->path.frames.items[frame];
+	struct ada_arguments arguments;
+	struct atf_detail record;
+	int result = ada_crash_arguments(cause->thread, call->position, &arguments, &record);
+
+	ada_arguments_free(&arguments);
+	if (result || !frame || !ada_crash_asks_too_much(ada_crash_symbol(cause->process, call->function_id), &record))
+		return result;
+	cause->kind = ADA_CRASH_EXCEPTION;
+	cause->frame = frame - 1;
+	cause->type = strdup("std::bad_alloc");
+	return 0;
+}
+
 int ada_crash_thrown(struct ada_crash_cause *cause)
 {
-	for (size_t i = cause->path.frames.count; cause->signal == SIGABRT && i-- > 0;) {
+	size_t count = cause->path.frames.count;
+
+	for (size_t i = count; cause->signal == SIGABRT && i-- > 0;) {
 		const struct ada_frame *frames = cause->path.frames.items;
 		const char *symbol = ada_crash_symbol(cause->process, frames[i].function_id);
 		int result;
@@ -156,7 +175,7 @@ int ada_crash_thrown(struct ada_crash_cause *cause)
 			cause->frame--;
 		return result;
 	}
-	return 0;
+	return cause->signal == SIGABRT && cause->thread && count ? find_bad_alloc(cause, count - 1) : 0;
 }
 
 int ada_crash_panicked(struct ada_crash_cause *cause)
