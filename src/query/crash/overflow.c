@@ -67,7 +67,7 @@ static bool is_even(const struct ada_thread *thread, const struct ada_stack *pat
 }
 
 /* A recursion on a thread that is deeper than those seen so far: of the call at `frame`. */
-static void take(struct ada_crash_cause *cause, const struct ada_thread *thread, struct ada_stack *path, size_t frame, size_t depth)
+static void blame(struct ada_crash_cause *cause, const struct ada_thread *thread, struct ada_stack *path, size_t frame, size_t depth)
 {
 	cause->kind = ADA_CRASH_OVERFLOW;
 	cause->thread = thread;
@@ -98,7 +98,7 @@ static bool look_at(struct ada_crash_cause *cause, const struct ada_thread *thre
 	if (!cycle || !is_enough(bytes, frames) || frames / cycle <= cause->depth)
 		return false;
 	even = bytes && is_even(thread, path, cycle, round);
-	take(cause, thread, path, path->frames.count - 1, frames / cycle);
+	blame(cause, thread, path, path->frames.count - 1, frames / cycle);
 	cause->bytes = even ? bytes : 0;
 	return true;
 }
@@ -142,7 +142,7 @@ static void look_for_descent(struct ada_crash_cause *cause, const struct ada_thr
 			best = one;
 	}
 	if (best.times >= LEAST && is_enough(best.bytes, best.frames) && best.times > cause->depth)
-		take(cause, thread, path, best.frame, best.times);
+		blame(cause, thread, path, best.frame, best.times);
 }
 
 /* The recursion may have made the innermost calls: the stack may end in any of them. */
