@@ -51,7 +51,7 @@
 #include "abi/ring.h"
 
 #define ADA_NONE UINT32_MAX
-#define ADA_WIRE_VERSION 23
+#define ADA_WIRE_VERSION 24
 #define ADA_SHM_MAGIC "ADASHM01"
 #define ADA_PRICE_UNIT 256u
 #define ADA_CHUNK_BYTES 32768u	   /* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
