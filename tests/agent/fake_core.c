@@ -269,6 +269,16 @@ void ada_core_here(uint32_t *thread, uint64_t *seq)
 	*seq = UINT64_MAX;
 }
 
+struct ada_open_call ada_core_open_call(void)
+{
+	return (struct ada_open_call){ 0 };
+}
+
+bool ada_core_call_lasts(struct ada_open_call call)
+{
+	return true;
+}
+
 uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id)
 {
 	return NULL;

@@ -114,8 +114,8 @@ static bool is_handled(const siginfo_t *info, const ucontext_t *now)
 
 	if (!held.registers || !ada_core_call_lasts(held.call))
 		return false;
-	if (rip == held.rip && rsp == held.rsp) /* it raised the signal, which was blocked until it returned */
-		return info->si_code <= 0;
+	if (rip == held.rip && rsp == held.rsp) /* an instruction's fault; it raised that signal, which was blocked until it returned */
+		return info->si_signo == held.signal && info->si_code <= 0 && held.code > 0;
 	if (is_on(&now->uc_stack, rsp) != is_on(&now->uc_stack, frame) || frame - rsp > DEPTH_MOST)
 		return false;
 	return ada_sys_peek(kept, frame + REG_RSP * sizeof(greg_t), sizeof kept) == sizeof kept && kept[0] == held.rsp &&
