@@ -20,7 +20,8 @@ def own_cache(tmp_path, monkeypatch):
 
 
 def ask(ada, session, statement):
-    result = ada("query", "--format=json", session, statement)
+    """On a full machine the recording is long: thousands of causes among as many threads."""
+    result = ada("query", "--format=json", session, statement, timeout=300)
     assert result.status == 0, result.stderr.decode()
     return json.loads(result.stdout)["rows"]
 
