@@ -8,8 +8,8 @@
  * process's end: they mark, without a record.
  *
  * Most servers have a handler of their own that prints something, then raises the signal anew or aborts. What they crashed of is what
- * that handler was called for, and not its raise(). So deliver.c has each such fault noted, in the thread's own memory; it costs no system
- * call, for there are programs that live with thousands of faults a second. Whether the handler is still at work when the process ends
+ * that handler was called for, and not its raise(). So deliver.c has each such fault noted, in the thread's own memory; that costs a system
+ * call only where an earlier handler's frame lies above, for there are programs that live with thousands of faults a second. Whether the handler is still at work when the process ends
  * nobody tells us: it is where the call that the fault came in is still open, and the handler's frame, which the kernel has made, lies on the
  * stack that the thread is on, further up, and still holds what the fault was; or where the signal has come to the very instruction of that fault.
  */

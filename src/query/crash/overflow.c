@@ -40,17 +40,26 @@ static size_t frames_of(const struct ada_stack *path, size_t cycle)
 	return path->frames.count - 1 - at;
 }
 
+/* Stack between the two calls, by their records; 0: they have none. */
+static uint64_t bytes_between(const struct ada_thread *thread, const struct ada_frame *outer, const struct ada_frame *inner)
+{
+	struct atf_detail above, below;
+
+	return !ada_thread_detail(thread, inner->position, &below) && !ada_thread_detail(thread, outer->position, &above) &&
+			       above.sp > below.sp ?
+		       above.sp - below.sp :
+		       0;
+}
+
 /* Stack that a round of the recursion takes, by the innermost frames' records; 0: they have none. */
 static uint64_t round_bytes(const struct ada_thread *thread, const struct ada_stack *path, size_t cycle)
 {
 	const struct ada_frame *last = path->frames.items + path->frames.count - 1;
-	struct atf_detail inner, outer;
+	uint64_t bytes = 0;
 
-	for (size_t i = 0; i < CYCLE_MAX; i++, last--)
-		if (!ada_thread_detail(thread, last->position, &inner) &&
-		    !ada_thread_detail(thread, last[-(ptrdiff_t)cycle].position, &outer) && outer.sp > inner.sp)
-			return outer.sp - inner.sp;
-	return 0;
+	for (size_t i = 0; i < CYCLE_MAX && !bytes; i++, last--)
+		bytes = bytes_between(thread, last - cycle, last);
+	return bytes;
 }
 
 /* Whether rounds take one as much as another, as far as their records go back: only then all of them took so much. */
@@ -115,7 +124,6 @@ static struct descent descent_from(const struct ada_thread *thread, const struct
 	const struct ada_frame *frames = path->frames.items;
 	struct descent descent = { .frame = frame };
 	size_t last = frame, back = frame;
-	struct atf_detail inner, outer;
 
 	for (size_t at = frame + 1; at-- > 0 && last - at <= CYCLE_MAX;) {
 		if (frames[at].function_id != frames[frame].function_id)
@@ -125,9 +133,8 @@ static struct descent descent_from(const struct ada_thread *thread, const struct
 			back = at;
 	}
 	descent.frames = path->frames.count - last;
-	if (back != frame && !ada_thread_detail(thread, frames[frame].position, &inner) &&
-	    !ada_thread_detail(thread, frames[back].position, &outer) && outer.sp > inner.sp)
-		descent.bytes = (outer.sp - inner.sp) / ROUNDS_BACK * descent.times;
+	if (back != frame)
+		descent.bytes = bytes_between(thread, &frames[back], &frames[frame]) / ROUNDS_BACK * descent.times;
 	return descent;
 }
 
