@@ -107,8 +107,7 @@ def test_the_lane_rests_where_it_costs_more_than_a_budget(ada, programs, tmp_pat
     assert len({(r[0], r[6]) for r in paused}) == len(paused)      # once a CPU, at once for all
     back = min((r[0] for r in all_records if r[0] > at), default=1 << 63)       # on a busy machine it may last until the lane comes back
     calls = rows(ada, session, "SELECT tid, start_ns, end_ns, on_cpu_ns FROM calls WHERE function = 'read' AND duration_ns < 1000000")
-    # The CPUs are told to rest one after the other, and the time is taken behind the last: a moment before it a thread's switch may be missing.
-    before = [row for row in calls if row["end_ns"] < at - 1_000_000]
+    before = [row for row in calls if row["end_ns"] < at]
     unknown = {row["tid"] for row in before[10:] if row["on_cpu_ns"] is None}
     assert len(before) > 10 and (sched["lost"] or all(misses_some(all_records, tid) for tid in unknown)), [
         (index, row, at) for index, row in enumerate(before) if row["on_cpu_ns"] is None][:20]

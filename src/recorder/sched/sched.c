@@ -123,17 +123,21 @@ static void turn(struct ada_sched *sched, uint64_t until_ns)
 		write_batch(sched);
 }
 
-/* What the kernel still had is written first: behind a PAUSED event nobody knows what a thread does, up to its next one. */
+/* What the kernel still had is written first: behind a PAUSED event nobody knows what a thread does, up to its next one. The rest begins
+ * before the first CPU is told, for this thread may lose its own CPU between two of them: what a CPU that was told later still says of that
+ * time is left out, since a thread may have gone on to one that was silent. */
 static void begin_rest(struct ada_sched *sched)
 {
-	uint64_t now_ns;
+	uint64_t now_ns = ada_clock_boottime_ns();
 
 	for (int i = 0; i < sched->cpus; i++)
 		ada_sched_ring_record(&sched->rings[i], false);
-	now_ns = ada_clock_boottime_ns(); /* before they are written, which takes its time: nothing is known of that time either */
-	turn(sched, UINT64_MAX);
-	for (int i = 0; i < sched->cpus; i++)
+	turn(sched, now_ns);
+	for (int i = 0; i < sched->cpus; i++) {
+		while (ada_sched_ring_next(&sched->rings[i]))
+			ada_sched_ring_pass(&sched->rings[i]);
 		put(sched, &(AtfSchedEvent){ .timestamp_ns = now_ns, .count = 1, .kind = ATF_SCHED_PAUSED, .cpu = sched->rings[i].cpu });
+	}
 	write_batch(sched);
 	sched->rest.since_ns = now_ns;
 }
