@@ -18,9 +18,9 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 sys.dont_write_bytecode = True
-# What one test in so many runs has its memory filled, as Meson wants it (tools/run-pytest): all that is run at that test, compilers and
-# browsers, too, so that with all of them it took an eighth of the gate's CPU time.
-PERTURB, PERTURB_ONE_IN = os.environ.pop("ADA_PERTURB", None), 4
+# In one test of so many ada's memory is filled, as Meson wants it (tools/run-pytest), and, where it is sanitized, searched for leaks at its
+# end: for short commands, as most are here, either is dearer than what they do.
+PERTURB, ASAN_OPTIONS, ONE_IN = os.environ.pop("ADA_PERTURB", None), os.environ.get("ASAN_OPTIONS", ""), 4
 # Programs under test inherit what is ignored: by nohup, or in the background of a shell.
 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
     if signal.getsignal(number) is signal.SIG_IGN:
@@ -35,22 +35,25 @@ def pytest_addoption(parser):
     parser.addoption("--group", help="tests/programs: the only directory to run")
     parser.addoption("--untraced", action="store_true", help="test the tests: run the programs without ada")
     parser.addoption("--all-variants", action="store_true", help="the long form: PIE and not for every compiler and level (default: in turn), "
-                     "every round of what is otherwise repeated less often (rounds), no --sample")
+                     "every round of what is otherwise repeated less often (rounds), no --sample and no --crossed")
     parser.addoption("--strict-needs", action="store_true", help="a package that is absent is a failure, not a skip")
-    parser.addoption("--no-traces", action="store_true", help="leave out the tests that trace a program (pytest.mark.traces)")
+    parser.addoption("--sanitized", action="store_true", help="leave out the tests that trace a program (pytest.mark.traces), and three of "
+                     "four that have a browser")
     parser.addoption("--trace-option", action="append", default=[], metavar="OPTION", help="tests/programs and real: for each `ada trace`, too")
     parser.addoption("--storm", metavar="US", help="tests/programs: a signal every so many microseconds, without ada and with it. "
                      "With --all-variants: 100 rounds, of one in 25 cases each")
     parser.addoption("--sample", type=int, default=1, metavar="N", help="run one in N cases of each test, among them its first")
+    parser.addoption("--crossed", type=int, default=1, metavar="N", help="the same, of tests whose parameters are crossed: each value runs, with "
+                     "one in N of the others'")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    if not PERTURB:
-        return
-    os.environ.pop("MALLOC_PERTURB_", None)
-    if not zlib.crc32(item.nodeid.encode()) % PERTURB_ONE_IN:
-        os.environ["MALLOC_PERTURB_"] = PERTURB
+    number = zlib.crc32(item.nodeid.encode())
+    chosen = number % ONE_IN == 0
+    harness.PERTURB = PERTURB if chosen else None
+    harness.PERTURB_TRACED = number % (ONE_IN * ONE_IN) == 0
+    os.environ["ASAN_OPTIONS"] = ASAN_OPTIONS if chosen else ASAN_OPTIONS + ":detect_leaks=0"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -75,14 +78,23 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "shares: of --sample=N takes its part itself, in each of its cases")
 
 
+def sampled_out(item, sample, crossed):
+    """Parameters that are crossed count by the sum of their numbers: of N cases in a row, whichever of them changes, one runs."""
+    indices = dict(item.callspec.indices) if hasattr(item, "callspec") else {}
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
+        for name in names[1:]:      # they change together
+            del indices[name.strip()]
+    return sum(indices.values()) % (max(sample, crossed) if len(indices) > 1 else sample)
+
+
 def pytest_collection_modifyitems(config, items):
     """What tests/meson.build leaves out of a sanitized build."""
-    step, cases, chosen, left = 1 if config.getoption("--all-variants") else config.getoption("--sample"), {}, [], []
+    steps, chosen, left = [1 if config.getoption("--all-variants") else config.getoption(name) for name in ("--sample", "--crossed")], [], []
     for item in items:
-        test = item.nodeid.partition("[")[0]
-        cases[test] = cases.get(test, -1) + 1
-        sampled_out = cases[test] % step and not item.get_closest_marker("shares")
-        leave = sampled_out or config.getoption("--no-traces") and item.get_closest_marker("traces")
+        few = sampled_out(item, *steps) and not item.get_closest_marker("shares")
+        of_others = item.get_closest_marker("traces") or "browser" in item.fixturenames and zlib.crc32(item.name.encode()) % ONE_IN
+        leave = few or config.getoption("--sanitized") and of_others
         (left if leave else chosen).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = chosen

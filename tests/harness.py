@@ -25,6 +25,8 @@ FULL = 4                                # tests/meson.build's limits end a test 
 KEPT, KEPT_BYTES = 3, 1 << 30           # failed recordings beside the command under test: so many, of so many bytes each
 
 LIBATF = None                           # the library's path: conftest.py says it
+PERTURB = None                          # MALLOC_PERTURB_ of the commands under test: conftest.py says it, too, and when
+PERTURB_TRACED = False                  # and of what they trace, which has it from `ada trace`
 FOOTER_MAGIC = b"2ITA"
 
 # Before a command: in a user namespace that allows no other, where ada gets no tmpfs of its own, and shared memory is in /dev/shm.
@@ -154,6 +156,8 @@ class Ada:
         self.sanitized = b"__asan_init" in self.path.read_bytes()
 
     def __call__(self, *arguments, **options):
+        if PERTURB and (PERTURB_TRACED or arguments[:1] != ("trace",)):
+            options["env"] = {**(options.get("env") or os.environ), "MALLOC_PERTURB_": PERTURB}
         return run([self.path, *arguments], **options)
 
     def trace(self, output, argv, *trace_options, **options):

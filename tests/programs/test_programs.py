@@ -29,8 +29,7 @@ def pytest_generate_tests(metafunc):
              for v in catalog.variants(p, every) for r in p.runs]
     if storm and every:
         cases = [case for number in range(STORM_ROUNDS) for case in cases[number % STORM_STEP::STORM_STEP]]
-    metafunc.parametrize("program, variant, arguments", [(p, v, r) for p, v, r in cases],
-                         ids=["-".join([p.name, str(v), *r[0]]) for p, v, r in cases])
+    metafunc.parametrize("case", cases, ids=["-".join([p.name, str(v), *r[0]]) for p, v, r in cases])
 
 
 def check_needs(program, need):
@@ -73,7 +72,8 @@ def stands(program, status, command, options):
     return all((one.stdout.decode(), one.status) == (program.expect, status) for one in seen)
 
 
-def test_program(program, variant, arguments, ada, need, build_dir, tmp_path, request):
+def test_program(case, ada, need, build_dir, tmp_path, request):
+    program, variant, arguments = case
     further = request.config.getoption("--trace-option")
     check_needs(program, need)
     if "--detail=off" in further and {"--trigger", "--capture"} & {word.split("=")[0] for word in program.words("trace")}:
