@@ -37,8 +37,8 @@ def pytest_addoption(parser):
     parser.addoption("--all-variants", action="store_true", help="the long form: PIE and not for every compiler and level (default: in turn), "
                      "every round of what is otherwise repeated less often (rounds), no --sample and no --crossed")
     parser.addoption("--strict-needs", action="store_true", help="a package that is absent is a failure, not a skip")
-    parser.addoption("--sanitized", action="store_true", help="leave out the tests that trace a program (pytest.mark.traces), and three of "
-                     "four that have a browser")
+    parser.addoption("--sanitized", action="store_true", help="leave out the tests that trace a program (pytest.mark.traces), three of "
+                     "four that have a browser, and half of those with one case")
     parser.addoption("--trace-option", action="append", default=[], metavar="OPTION", help="tests/programs and real: for each `ada trace`, too")
     parser.addoption("--storm", metavar="US", help="tests/programs: a signal every so many microseconds, without ada and with it. "
                      "With --all-variants: 100 rounds, of one in 25 cases each")
@@ -88,13 +88,18 @@ def sampled_out(item, sample, crossed):
     return sum(indices.values()) % (max(sample, crossed) if len(indices) > 1 else sample)
 
 
+def left_out_if_sanitized(item, every):
+    one_in = 1 if every else ONE_IN if "browser" in item.fixturenames else 1 if hasattr(item, "callspec") else 2
+    return item.get_closest_marker("traces") or zlib.crc32(item.name.encode()) % one_in
+
+
 def pytest_collection_modifyitems(config, items):
     """What tests/meson.build leaves out of a sanitized build."""
-    steps, chosen, left = [1 if config.getoption("--all-variants") else config.getoption(name) for name in ("--sample", "--crossed")], [], []
+    every, chosen, left = config.getoption("--all-variants"), [], []
+    steps = [1 if every else config.getoption(name) for name in ("--sample", "--crossed")]
     for item in items:
         few = sampled_out(item, *steps) and not item.get_closest_marker("shares")
-        of_others = item.get_closest_marker("traces") or "browser" in item.fixturenames and zlib.crc32(item.name.encode()) % ONE_IN
-        leave = few or config.getoption("--sanitized") and of_others
+        leave = few or config.getoption("--sanitized") and left_out_if_sanitized(item, every)
         (left if leave else chosen).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = chosen
