@@ -144,7 +144,7 @@ struct ada_crash {
 	uint32_t stack_bytes;
 	uint32_t claimed;   /* 1: a thread is writing it, or has (atomic) */
 	uint8_t stack[512]; /* from rsp up */
-	uint32_t end;	    /* the signal that ends the process: another one where a handler of the program's for `signal` raises that */
+	uint32_t end;	    /* the signal that ends the process: another one where the handler of `signal` raises that; 0: it exits */
 	uint32_t reserved;
 };
 static_assert(sizeof(struct ada_crash) == 704, "crash record");

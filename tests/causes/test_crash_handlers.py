@@ -1,4 +1,5 @@
-"""Programs with a handler of their own for what they crash of: the crash is what that handler was called for, and not its raise() or abort().
+"""Programs with a handler of their own for what they crash of: the crash is what that handler was called for, and not its raise() or abort();
+there is one, too, where the handler exits.
 And it is not what a handler was called for that has long done its work."""
 import json
 import re
@@ -17,6 +18,7 @@ HEAD = """
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #define OUT __attribute__((noinline, noclone))
 volatile long sink;
@@ -70,23 +72,92 @@ CRASHES = {
                "page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); on(SIGSEGV, handle, 0);", "(page[8] = 1, give_up(20))",
                "SIGABRT", "unknown", r"^give_up > give_up called abort, and crashed with SIGABRT\.$"),
 }
+# name: handler, begin, work; status that it exits with, signal, kind, headline
+EXITS = {
+    "exits-at-once": ("say(\"crashed\\n\"); _exit(3);", "on(SIGSEGV, handle, 0);", "use(n)", 3, 11, "null", NULL),
+    "exits-in-order": ("say(\"crashed\\n\"); exit(3);", "on(SIGSEGV, handle, 0);", "use(n)", 3, 11, "null", NULL),
+    "exits-well": ("_exit(0);", "on(SIGSEGV, handle, SA_NODEFER);", "use(n)", 0, 11, "null", NULL),
+    "exits-on-a-stack-of-its-own": ("say(\"crashed\\n\"); _exit(3);", "use_stack(); on(SIGSEGV, handle, SA_ONSTACK);", "deep(n)", 3, 11, "overflow",
+                                    r"^deep used up the stack of thread 0: .*, when a signal handler ended the process\.$"),
+    "exits-for-abort": ("_exit(4);", "on(SIGABRT, handle, 0);", "give_up(3)", 4, 6, "unknown", r"^give_up > give_up called abort, and crashed with SIGABRT\.$"),
+}
+# name: handler, begin, work; status
+OTHER_EXITS = {
+    "was-asked-to": ("_exit(0);", "on(SIGABRT, handle, 0);", "raise(SIGABRT)", 0),
+    "jumped-out": ("siglongjmp(out, 1);", "on(SIGSEGV, handle, 0);", "(sigsetjmp(out, 1) ? _exit(3) : (void)(sink = use(n)), 0)", 3),
+    "jumped-out-of-a-stack-of-its-own": ("siglongjmp(out, 1);", "use_stack(); on(SIGSEGV, handle, SA_ONSTACK);",
+                                         "(sigsetjmp(out, 1) ? _exit(3) : (void)(sink = use(n)), 0)", 3),
+    "mended": ("mprotect(page, 4096, PROT_READ | PROT_WRITE);",
+               "page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); on(SIGSEGV, handle, 0);", "(page[8] = 1, _exit(3), 0)", 3),
+    "a-child-that-shares-its-memory": ("if (!vfork()) _exit(3); signal(n, SIG_DFL); mprotect(page, 4096, PROT_READ | PROT_WRITE);",
+                                       "page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); on(SIGSEGV, handle, 0);",
+                                       "(page[8] = 1, _exit(3), 0)", 3),
+}
+
+
+def build(tmp_path, name, level, handler, begin, work):
+    file, program = tmp_path / f"{name}.c", tmp_path / "program"
+    file.write_text(f"{HEAD}static void handle(int n) {{ {handler} }}\nstatic void on(int, void (*)(int), int); static void use_stack(void);\n"
+                    f"static void begin(void) {{ {begin} }}\nOUT long work(int n) {{ return {work}; }}\n{MAIN}")
+    subprocess.run(["cc", "-g", "-w", level, "-fno-optimize-sibling-calls", "-o", program, file], check=True)
+    return program
+
+
+def crash_marks(manifest):
+    return [m for w in manifest["detail_lane"]["windows"] for m in w["marks"] if m["kind"] == "crash"]
+
+
+def headline(ada, session):
+    return next((r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["window"] == 0), None)
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O1"])
+@pytest.mark.parametrize("name", EXITS)
+def test_what_a_handler_exits_for_is_a_crash(ada, tmp_path, name, level):
+    handler, begin, work, status, signal, kind, text = EXITS[name]
+    program = build(tmp_path, name, level, handler, begin, work)
+    plain, traced = run([program]), ada.trace(tmp_path / "out", [program])
+    assert (traced.status, traced.stderr) == (status, plain.stderr) and plain.status == status
+    session = Session(tmp_path / "out")
+    manifest, = session.manifests().values()
+    assert manifest["exit"] == {"kind": "exited", "status": status} and manifest["crash"]["signal"] == signal
+    assert len(crash_marks(manifest)) == 1
+    told = headline(ada, session.path)
+    assert told["kind"] == "headline" and told["crash"]["kind"] == kind and re.search(text, told["text"]), told["text"]
+    assert ada("verify", session.path).status == 0
+
+
+@pytest.mark.parametrize("name", OTHER_EXITS)
+def test_what_exits_without_a_fault_is_no_crash(ada, tmp_path, name):
+    handler, begin, work, status = OTHER_EXITS[name]
+    program = build(tmp_path, name, "-O1", handler, begin, work)
+    assert run([program]).status == ada.trace(tmp_path / "out", [program]).status == status
+    manifest, = Session(tmp_path / "out").manifests().values()
+    assert manifest["crash"] is None and crash_marks(manifest) == []
+
+
+@pytest.mark.parametrize("options", [[], ["--exclude=*"]], ids=["in-a-call", "in-no-call"])
+@pytest.mark.parametrize("leave", ["_exit(5)", "abort()"])
+def test_a_child_of_the_handler_did_not_crash_of_it(ada, tmp_path, leave, options):
+    """As where it is to write a report, and can't."""
+    program = build(tmp_path, "forks", "-O1", f"if (!fork()) {leave}; wait(NULL); _exit(3);", "on(SIGSEGV, handle, 0);", "use(n)")
+    assert ada.trace(tmp_path / "out", [program], *options).status == run([program]).status == 3
+    parent, child = sorted(Session(tmp_path / "out").manifests().values(), key=lambda manifest: manifest["exit"].get("status") != 3)
+    assert (parent["crash"]["signal"], len(crash_marks(parent))) == (11, 1)
+    assert (child["crash"] or {}).get("signal") == (6 if leave == "abort()" else None)
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O1"])
 @pytest.mark.parametrize("name", CRASHES)
 def test_the_first_signal_is_the_crash(ada, tmp_path, name, level):
     handler, begin, work, end, kind, text = CRASHES[name]
-    file, program = tmp_path / f"{name}.c", tmp_path / "program"
-    file.write_text(f"{HEAD}static void handle(int n) {{ {handler} }}\nstatic void on(int, void (*)(int), int); static void use_stack(void);\n"
-                    f"static void begin(void) {{ {begin} }}\nOUT long work(int n) {{ return {work}; }}\n{MAIN}")
-    subprocess.run(["cc", "-g", "-w", level, "-fno-optimize-sibling-calls", "-o", program, file], check=True)
+    program = build(tmp_path, name, level, handler, begin, work)
     plain, traced = run([program]), ada.trace(tmp_path / "out", [program])
     assert (traced.status, traced.stderr) == (shell_status(plain.status), plain.stderr)
     session = Session(tmp_path / "out")
     manifest, = session.manifests().values()
     assert manifest["exit"]["signal"] == {"SIGSEGV": 11, "SIGABRT": 6}[end]
-    assert len([m for w in manifest["detail_lane"]["windows"] for m in w["marks"] if m["kind"] == "crash"]) == 1
-    rows = json.loads(ada("narrate", "--format=json", session.path).stdout)["rows"]
-    headline = next(r for r in rows if r["window"] == 0)
-    assert headline["kind"] == "headline" and "crash" in headline, rows[:6]
-    assert headline["crash"]["kind"] == kind and re.search(text, headline["text"]), headline["text"]
+    assert len(crash_marks(manifest)) == 1
+    first = headline(ada, session.path)
+    assert first["kind"] == "headline" and "crash" in first, first
+    assert first["crash"]["kind"] == kind and re.search(text, first["text"]), first["text"]

@@ -12,6 +12,8 @@
  * call only where an earlier handler's frame lies above, for there are programs that live with thousands of faults a second. Whether the handler is still at work when the process ends
  * nobody tells us: it is where the call that the fault came in is still open, and the handler's frame, which the kernel has made, lies on the
  * stack that the thread is on, further up, and still holds what the fault was; or where the signal has come to the very instruction of that fault.
+ * A handler may also end the process by _exit, or by exit, which comes to that: then the fault that it is about is the crash, though no
+ * signal ends the process.
  */
 #include <sched.h>
 #include <signal.h>
@@ -76,18 +78,24 @@ static uint64_t fault_address(const siginfo_t *info)
 /* A signal, and what it struck. */
 struct fault {
 	int signal, code;
-	uint32_t thread;
+	uint32_t process, thread; /* a child that was forked in a handler isn't its parent */
 	uint64_t seq, counter, address, rip, rsp;
 	struct ada_open_call call;
 	const gregset_t *registers; /* in the frame of its handler */
 };
 static __thread struct fault held; /* the latest one that a handler of the program's was called for; no registers: none was */
+static bool any_held; /* of any thread. Without it nobody looks at `held`: a thread of the program's own making may have no such data */
 
-static struct fault fault_of(const siginfo_t *info, const ucontext_t *context, uint32_t thread, uint64_t seq)
+static struct fault fault_of(const siginfo_t *info, const ucontext_t *context)
 {
+	uint64_t seq;
+	uint32_t thread;
+
+	ada_core_here(&thread, &seq);
 	return (struct fault){
 		.signal = info->si_signo,
 		.code = info->si_code,
+		.process = ada_process_pid(),
 		.thread = thread,
 		.seq = seq,
 		.counter = ada_sys_counter(),
@@ -106,26 +114,41 @@ static bool is_on(const stack_t *stack, uint64_t address)
 	return !(stack->ss_flags & SS_DISABLE) && address - (uint64_t)stack->ss_sp < stack->ss_size;
 }
 
-/* Whether the handler that was called for what is held still runs, now that another signal has struck there. */
-static bool is_handled(const siginfo_t *info, const ucontext_t *now)
+/* Whether any is held, and this process may still be about it. */
+static bool is_held(void)
 {
-	uint64_t rip = (uint64_t)now->uc_mcontext.gregs[REG_RIP], rsp = (uint64_t)now->uc_mcontext.gregs[REG_RSP],
-		 frame = (uint64_t)held.registers, kept[2];
+	return held.registers && held.process == ada_process_pid() && ada_core_call_lasts(held.call);
+}
 
-	if (!held.registers || !ada_core_call_lasts(held.call))
-		return false;
-	if (rip == held.rip && rsp == held.rsp) /* an instruction's fault; it raised that signal, which was blocked until it returned */
-		return info->si_signo == held.signal && info->si_code <= 0 && held.code > 0;
-	if (is_on(&now->uc_stack, rsp) != is_on(&now->uc_stack, frame) || frame - rsp > DEPTH_MOST)
+/* Whether the handler that was called for what is held still runs, with the stack pointer there. `other`: the stack for signals. */
+static bool is_within(uint64_t rsp, const stack_t *other)
+{
+	uint64_t frame = (uint64_t)held.registers, kept[2];
+
+	if (is_on(other, rsp) != is_on(other, frame) || frame - rsp > DEPTH_MOST)
 		return false;
 	return ada_sys_peek(kept, frame + REG_RSP * sizeof(greg_t), sizeof kept) == sizeof kept && kept[0] == held.rsp &&
 	       kept[1] == held.rip;
 }
 
-void ada_crash_hold(const void *info, const void *context, uint32_t thread, uint64_t seq)
+/* The same, now that another signal has struck. */
+static bool is_handled(const siginfo_t *info, const ucontext_t *now)
 {
-	if (watching && !is_handled(info, context)) /* else it is the handler that has crashed */
-		held = fault_of(info, context, thread, seq);
+	uint64_t rip = (uint64_t)now->uc_mcontext.gregs[REG_RIP], rsp = (uint64_t)now->uc_mcontext.gregs[REG_RSP];
+
+	if (!is_held())
+		return false;
+	if (rip == held.rip && rsp == held.rsp) /* an instruction's fault; it raised that signal, which was blocked until it returned */
+		return info->si_signo == held.signal && info->si_code <= 0 && held.code > 0;
+	return is_within(rsp, &now->uc_stack);
+}
+
+void ada_crash_hold(const void *info, const void *context)
+{
+	if (!watching || is_handled(info, context)) /* else it is the handler that has crashed */
+		return;
+	held = fault_of(info, context);
+	__atomic_store_n(&any_held, true, __ATOMIC_RELAXED);
 }
 
 static void crash_write(struct ada_crash *crash, const struct fault *fault, int end)
@@ -167,13 +190,10 @@ static void end_note(struct ada_shm *shm, int number, const siginfo_t *info, con
 {
 	bool crashes = ada_crash_signal(number);
 	struct fault fault;
-	uint64_t seq;
-	uint32_t thread;
 
 	if (crashes && !claim(&shm->crash.claimed))
 		return;
-	ada_core_here(&thread, &seq);
-	fault = fault_of(info, context, thread, seq);
+	fault = fault_of(info, context);
 	if (crashes && is_handled(info, context)) {
 		const gregset_t *registers = held.rip == fault.rip && held.rsp == fault.rsp ? fault.registers : held.registers;
 
@@ -183,6 +203,22 @@ static void end_note(struct ada_shm *shm, int number, const siginfo_t *info, con
 	if (crashes)
 		crash_write(&shm->crash, &fault, number);
 	ada_judge_signal(number, crashes, fault.counter, fault.thread, fault.seq);
+}
+
+/* With status 0 behind a signal that was sent it ends as it was asked to. */
+void ada_crash_exit(int status)
+{
+	struct ada_shm *shm = __atomic_load_n(&any_held, __ATOMIC_RELAXED) && watching ? ada_core_shm() : NULL;
+	stack_t other;
+
+	if (!shm || !ada_process_is_own() || !is_held() || (held.code <= 0 && !status))
+		return;
+	if (ada_sys_failed(ada_sys4(SYS_sigaltstack, 0, (long)&other, 0, 0)) || !is_within((uint64_t)__builtin_frame_address(0), &other))
+		return;
+	if (!claim(&shm->crash.claimed))
+		return;
+	crash_write(&shm->crash, &held, 0);
+	ada_judge_signal(held.signal, true, held.counter, held.thread, held.seq);
 }
 
 /* Where this fails a fault recurs by itself, but a sent signal must not get lost. */

@@ -65,11 +65,12 @@ __attribute__((used)) handler_function *ada_signal_seen(int number, uint32_t thu
 	uint32_t thread;
 
 	if (!ada_base_moved() && ada_process_is_own()) {
-		ada_core_here(&thread, &seq);
-		if (ada_signal_named(number))
+		if (ada_signal_named(number)) {
+			ada_core_here(&thread, &seq);
 			ada_judge_signal(number, false, ada_sys_counter(), thread, seq);
+		}
 		if (ada_crash_signal(number))
-			ada_crash_hold(info, context, thread, seq);
+			ada_crash_hold(info, context);
 		if (thunk / THUNKS & 2)
 			ada_crash_rewatch(number);
 	}

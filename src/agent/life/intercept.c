@@ -362,6 +362,15 @@ static void replace___longjmp_chk(struct __jmp_buf_tag *buffer, int value)
 	((longjmp_function *)ada_intercept_originals[ADA_INTERCEPT___longjmp_chk])(buffer, value);
 }
 
+/* --- the end ---------------------------------------------------------------------------------------------------------------- */
+
+static void replace__exit(int status)
+{
+	if (!ada_base_moved())
+		ada_crash_exit(status);
+	((void (*)(int))ada_intercept_originals[ADA_INTERCEPT__exit])(status);
+}
+
 /* --- which is which ------------------------------------------------------------------------------------------------------- */
 
 static const struct {

@@ -74,9 +74,10 @@ bool ada_crash_unwatch(void);	    /* fatal signals are as without us from now on
 bool ada_crash_signal(int number);  /* one that says that the program is broken */
 bool ada_crash_watches(int number); /* one that we handle where the program does not */
 void ada_crash_rewatch(int number); /* the signal may have become SIG_DFL without sigaction */
-/* What a handler of the program's own is called for, behind that event: the crash, should the handler end the process. `info`: a
+/* What a handler of the program's own is called for, now: the crash, should the handler end the process. `info`: a
  * siginfo_t, `context`: a ucontext_t, as the kernel gave them to the handler. */
-void ada_crash_hold(const void *info, const void *context, uint32_t thread, uint64_t seq);
+void ada_crash_hold(const void *info, const void *context);
+void ada_crash_exit(int status);		  /* the process is about to end with it: by a handler, of what that was called for? */
 void ada_crash_dress(struct sigaction *action);	  /* SIG_DFL becomes our handler */
 void ada_crash_undress(struct sigaction *action); /* our handler becomes SIG_DFL */
 bool ada_signal_named(int number);		  /* by a rule of the policy in force */

@@ -362,6 +362,11 @@ void ada_core_thread_begin(void)
 	ada_slow_end(thread);
 }
 
+static bool has_events(const struct ada_thread *thread)
+{
+	return thread->index && !ada_core_is_forked();
+}
+
 void ada_core_here(uint32_t *number, uint64_t *seq)
 {
 	const struct ada_thread *thread = ada_slow_thread();
@@ -369,7 +374,7 @@ void ada_core_here(uint32_t *number, uint64_t *seq)
 
 	*number = ADA_NONE;
 	*seq = UINT64_MAX;
-	if (!thread->index || ada_core_is_forked())
+	if (!has_events(thread))
 		return;
 	if (ada_chunk_of(thread))
 		events += ada_chunk_events(thread);
@@ -380,7 +385,7 @@ void ada_core_here(uint32_t *number, uint64_t *seq)
 struct ada_open_call ada_core_open_call(void)
 {
 	const struct ada_thread *thread = ada_slow_thread();
-	uint32_t frames = thread->index && !ada_core_is_forked() ? ada_frames(thread) : 0;
+	uint32_t frames = has_events(thread) ? ada_frames(thread) : 0;
 
 	return (struct ada_open_call){ frames ? ada_frame_at(thread, frames - 1)->counter : 0, frames };
 }
@@ -389,8 +394,8 @@ bool ada_core_call_lasts(struct ada_open_call call)
 {
 	const struct ada_thread *thread = ada_slow_thread();
 
-	return !call.frames || (thread->index && !ada_core_is_forked() && ada_frames(thread) >= call.frames &&
-				ada_frame_at(thread, call.frames - 1)->counter == call.counter);
+	return !call.frames ||
+	       (has_events(thread) && ada_frames(thread) >= call.frames && ada_frame_at(thread, call.frames - 1)->counter == call.counter);
 }
 
 struct closing {
@@ -416,7 +421,7 @@ void ada_core_thread_end(void)
 
 	if (!thread)
 		return;
-	if (thread->index && !ada_core_is_forked()) {
+	if (has_events(thread)) {
 		struct closing closing = { thread, false };
 		struct ada_thread *now = ada_slow_run(thread, thread_close, &closing);
 

@@ -89,7 +89,7 @@ int ada_crash_find(const struct ada_process *process, struct ada_crash_cause *ca
 
 	*cause = (struct ada_crash_cause){ .process = process, .recorded = crash };
 	cause->signal = (int)ada_json_u64(crash ? crash : exit, "signal", 0);
-	cause->ended_by = (int)ada_json_u64(exit, "signal", (uint64_t)cause->signal);
+	cause->ended_by = ada_json_get(exit, "status") ? 0 : (int)ada_json_u64(exit, "signal", (uint64_t)cause->signal);
 	cause->ns = ada_json_u64(crash, "timestampNs", UINT64_MAX);
 	*found = crash || cause->signal == SIGSEGV;
 	if (!*found)

@@ -31,8 +31,8 @@ struct ada_crash_cause {
 	uint64_t end;			 /* of its events, those before the crash */
 	uint64_t ns;
 	int signal;
-	int ended_by;  /* the signal that ended the process: another one where a handler of the program's for `signal` raised that */
-	bool recorded; /* the manifest has the crash's record: address, registers */
+	int ended_by;	       /* the signal that ended the process: another one where the handler of `signal` raised that; 0: it exited */
+	bool recorded;	       /* the manifest has the crash's record: address, registers */
 	struct ada_stack path; /* the calls open then, outermost first */
 	size_t frame;	       /* in `path`: the call that is to be named; who threw, asserted, or freed twice */
 

@@ -51,6 +51,11 @@ static void put_crash(struct ada_story *story, FILE *stream, const struct ada_cr
 	ada_crash_put_address(stream, cause->process);
 }
 
+static const char *ender(const struct ada_crash_cause *cause, char text[ADA_WORDS])
+{
+	return cause->ended_by ? ada_words_signal(cause->ended_by, text) : "a signal handler";
+}
+
 /* A library's function says little alone: "main > release called free, which crashed with SIGABRT" */
 static void put_unknown(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
 {
@@ -100,7 +105,7 @@ static void put_strayed(struct ada_story *story, FILE *stream, const struct ada_
 
 	if (cause->kind == ADA_CRASH_SMASHED && !cause->has_object) {
 		fprintf(stream, "The stack frame of %s was written over: its guard had changed when it was to return; %s ended the process",
-			blamed(story, cause, name), ada_words_signal(cause->ended_by, text));
+			blamed(story, cause, name), ender(cause, text));
 		return;
 	}
 	put_unknown(story, stream, cause);
@@ -122,7 +127,7 @@ static void put_twice(struct ada_story *story, FILE *stream, const struct ada_cr
 	fprintf(stream, "%s freed 0x%" PRIx64 " twice: thread %u had freed it %s before, in ", blamed(story, cause, name), cause->object,
 		cause->culprit->number, ada_format_duration(cause->ns - cause->culprit_ns, text));
 	put_path(story, stream, cause);
-	fprintf(stream, "; %s ended the process", ada_words_signal(cause->ended_by, number));
+	fprintf(stream, "; %s ended the process", ender(cause, number));
 }
 
 static void put_overflow(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
@@ -133,7 +138,7 @@ static void put_overflow(struct ada_story *story, FILE *stream, const struct ada
 		ada_format_grouped(cause->depth, count));
 	if (cause->bytes)
 		fprintf(stream, ", with %s of stack", ada_format_size(cause->bytes, bytes));
-	fprintf(stream, ", when %s ended the process", ada_words_signal(cause->ended_by, text));
+	fprintf(stream, ", when %s ended the process", ender(cause, text));
 }
 
 static void put_exception(struct ada_story *story, FILE *stream, const struct ada_crash_cause *cause)
@@ -190,7 +195,7 @@ static void put_panicked(struct ada_story *story, FILE *stream, const struct ada
 
 	fputs(blamed(story, cause, name), stream);
 	ada_headline_put_panic(stream, cause->thread->number, cause->file, cause->line, cause->column, cause->text);
-	fprintf(stream, "; %s ended the process", ada_words_signal(cause->ended_by, text));
+	fprintf(stream, "; %s ended the process", ender(cause, text));
 }
 
 static void cite_record(struct ada_story *story, const struct ada_crash_cause *cause)

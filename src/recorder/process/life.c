@@ -482,7 +482,7 @@ static void note_end(struct ada_provider *provider)
 		provider->exit = provider->recorder->main_exit;
 	else
 		provider->exit = ada_exit_of_stranger(provider->pid, provider->pidfd);
-	if (provider->exit.kind == ADA_EXIT_UNKNOWN && provider->header.crash.present)
+	if (provider->exit.kind == ADA_EXIT_UNKNOWN && provider->header.crash.present && provider->header.crash.end)
 		provider->exit = (struct ada_exit_info){ .kind = ADA_EXIT_SIGNAL, .value = (int)provider->header.crash.end };
 }
 
