@@ -237,6 +237,18 @@ static double calls_before(const struct ada_budget *parent, const struct ada_mut
 		       mute->calls_a_second;
 }
 
+/* Out, for a pause, and as dear as the parent knows: without that all of them would seem to fit, come back in the first look, and go again. */
+static void inherit_function(struct ada_budget *budget, size_t position, const struct ada_budget *parent)
+{
+	struct ada_budget_function *function = &budget->functions.items[position];
+	uint64_t number;
+
+	function->out = true;
+	if (parent && ada_table_get(&parent->by_id, budget->lines.items[position].function_id, &number))
+		function->share = parent->functions.items[number].share;
+	ada_decide_stays(function, budget->start_ns);
+}
+
 static void inherit(struct ada_budget *budget)
 {
 	struct ada_provider *provider = budget->provider;
@@ -253,7 +265,7 @@ static void inherit(struct ada_budget *budget)
 
 		if (position == SIZE_MAX || budget->functions.items[position].out)
 			continue;
-		budget->functions.items[position].out = true;
+		inherit_function(budget, position, parent->budget);
 		budget->functions.items[position].filters = mute->filtered;
 		budget->lines.items[position].loads = loads_of(provider, mute->function_id);
 		budget->lines.items[position].hushed = hushed;
