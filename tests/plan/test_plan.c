@@ -117,11 +117,12 @@ static void test_names_only(void **unused)
 	assert_int_equal(header->hook_count, sizeof expected / sizeof *expected);
 	for (size_t i = 0; i < header->hook_count; i++) {
 		const struct ada_plan_function *function = &ada_plan_functions(plan)[ada_plan_hooks(plan)[i].function];
+		const char *name = ada_plan_string(plan, function->name);
 		bool found = false;
 
 		assert_true(function->flags & ADA_FUNCTION_INTERCEPT);
 		for (size_t k = 0; k < sizeof expected / sizeof *expected; k++)
-			found |= strcasestr(ada_plan_string(plan, function->name), expected[k]) != NULL; /* _Exit is _exit */
+			found |= strstr(name, expected[k]) || (!strcmp(expected[k], "_exit") && !strcmp(name, "_Exit")); /* at one address */
 		assert_true(found);
 	}
 	ada_plan_close(plan);
