@@ -122,7 +122,8 @@ static void test_names_only(void **unused)
 
 		assert_true(function->flags & ADA_FUNCTION_INTERCEPT);
 		for (size_t k = 0; k < sizeof expected / sizeof *expected; k++)
-			found |= strstr(name, expected[k]) || (!strcmp(expected[k], "_exit") && !strcmp(name, "_Exit")); /* at one address */
+			found |= strstr(name, expected[k]) ||
+				 (!strcmp(expected[k], "_exit") && !strcmp(name, "_Exit")); /* at one address */
 		assert_true(found);
 	}
 	ada_plan_close(plan);
