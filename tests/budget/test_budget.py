@@ -384,6 +384,15 @@ def test_history_grows_when_a_process_costs_what_it_may(trace, options, calls, l
     assert least << 20 <= memory <= most << 20, manifest["buffering"]
 
 
+def test_a_window_says_that_history_had_not_grown_yet(trace):
+    """A larger buffer would not help: of this one, too, a process that costs too much has a small part."""
+    _, manifest, _ = trace("ada", ("--budget=1%", "--keep=*", "--trigger=latency=above>300ms@pre=1000s,post=1ev"), ("calls", 2000, 1000))
+    window = manifest["detail_lane"]["windows"][-1]
+    said = re.fullmatch(r"the history of detail reached back only (\S+) s of the 1000 s asked; with --budget it grows second by second while the process "
+                        r"costs no more than it may, up to the detail buffer of 65472K", window["shortReason"])
+    assert said and float(said[1]) == pytest.approx(window["preRollSec"], rel=1e-4), window["shortReason"]
+
+
 def test_a_child_begins_with_what_its_siblings_let_go_of(ada, build_dir, tmp_path):
     """The second child never calls what the first one let go of; but it may, as anyone knows who has seen the first."""
     live = Live(ada, tmp_path / "ada", [build_dir / "tests/budget/budget_program", "family"], "--budget=1%", "--budget-forget")

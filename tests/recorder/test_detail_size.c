@@ -1,4 +1,4 @@
-/* The size of the detail buffer that is said to have sufficed: with it, the same program's pre-roll is there. */
+/* The size of the detail buffer that is said to have sufficed: with it, the same program's pre-roll is there. And how much of it suffices. */
 #include "detail_world.h"
 
 #define PRE_EVENTS 80000 /* of 176 and 80 bytes in turn: 10 MB, and a quarter of the pool stays free */
@@ -60,10 +60,40 @@ static void several_threads(void **state)
 	check(4, nothing);
 }
 
+/* What no pre-roll reaches is not worth the memory. */
+static void history_suffices_as_far_as_pre_rolls_reach(void **state)
+{
+	struct world world;
+	struct ada_rule *rule;
+
+	world_make(&world, &(const struct world_options){ .detail_bytes = 4 << 20, .threads = 1 });
+	__atomic_store_n(&world.segment.shm->detail.history, 16, __ATOMIC_RELAXED);
+	rule = &ada_segment_policy_table(&world.segment, false)->rules[7];
+	world_run(&world, 0, 1022);
+	assert_true(ada_details_reach(world.details, world_now(&world))); /* all is still there */
+	for (int i = 0; i < 60; i++)
+		world_run(&world, 0, 1022);
+	assert_false(ada_details_reach(world.details, world_now(&world)));
+	world_pass(&world, 2100000000);
+	assert_true(ada_details_reach(world.details, world_now(&world)));
+	rule->pre_ticks = 2000000 * TICK;
+	assert_false(ada_details_reach(world.details, world_now(&world)));
+	world_pass(&world, 2000000000);
+	assert_true(ada_details_reach(world.details, world_now(&world)));
+	rule->pre_events = 8 * 1022;
+	assert_true(ada_details_reach(world.details, world_now(&world)));
+	rule->pre_events++;
+	assert_false(ada_details_reach(world.details, world_now(&world)));
+	*rule = (struct ada_rule){ 0 };
+	world_finish(&world);
+	world_end(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(one_thread), cmocka_unit_test(one_thread_that_did_little_before),
-					    cmocka_unit_test(several_threads) };
+					    cmocka_unit_test(several_threads),
+					    cmocka_unit_test(history_suffices_as_far_as_pre_rolls_reach) };
 
 	return world_run_tests("detail size", tests);
 }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "recorder/budget/learned.h"
 #include "recorder/budget/lines.h"
+#include "recorder/detail/detail.h"
 #include "recorder/host/usage.h"
 #include "recorder/policy/policy.h"
 #include "recorder/sched/sched.h"
@@ -23,7 +24,7 @@
 #define CALLS_NS 1000000000ull		/* until calls are looked for that were made since a stop; then so many times as long each time: */
 #define CALLS_GROW 4
 #define STILL_SPEAKS 1000u /* events in a look of a function whose hook is out: it is called in ways that weren't known */
-#define HISTORY_STEP 4u	   /* chunks of detail, so often: 80 s until the pool is all there */
+#define HISTORY_STEP 4u	   /* chunks of detail, so often: 80 s until the pool is all there, should all of it be wanted */
 #define HISTORY_NS 1000000000ull
 #define HOOKS_LEAST 0.2	   /* of the budget, that hooks may cost however much else is recorded */
 #define FLIP_NS 3000000ull /* --debug-flip: between changes */
@@ -147,14 +148,15 @@ static void follow_calls(struct ada_budget *budget, uint64_t now_ns)
 }
 
 /* Its history of detail grows while it costs no more than it may, and slowly: each page of it has to be cleared before, which costs more than
- * to fill it. What a young process will cost isn't known yet. */
+ * to fill it. What a young process will cost isn't known yet. No window takes more of it than a pre-roll: beyond that, it would cost all the
+ * same. */
 static void widen_history(struct ada_budget *budget, uint64_t now_ns)
 {
 	struct ada_segment *segment = &budget->provider->segment;
 	uint64_t *history = &segment->shm->detail.history, wider = *history + HISTORY_STEP;
 
 	if (!*history || budget->decider.cost > budget->decider.budget || now_ns < budget->start_ns + YOUNG_NS ||
-	    now_ns < budget->history_ns + HISTORY_NS)
+	    now_ns < budget->history_ns + HISTORY_NS || (budget->provider->details && ada_details_reach(budget->provider->details, now_ns)))
 		return;
 	budget->history_ns = now_ns;
 	__atomic_store_n(history, wider < segment->detail_chunks ? wider : 0, __ATOMIC_RELAXED);

@@ -48,6 +48,8 @@ void ada_details_gone(struct ada_details *details, uint32_t thread, uint32_t win
 void ada_details_drop(struct ada_details *details, uint32_t thread, uint32_t segment);
 uint64_t ada_details_open_bytes(const struct ada_details *details, uint32_t thread,
 				uint32_t *segment); /* of the file being written; 0: none */
+/* Where less history than all of the pool is to be enough: it reaches back twice as far as any rule's pre-roll, and two seconds at least. */
+bool ada_details_reach(const struct ada_details *details, uint64_t now_ns);
 /* What the user should know while the recording goes on: once, then NULL. */
 const char *ada_details_advice(struct ada_details *details);
 const char *ada_details_failure(const struct ada_details *details); /* why some detail could not be written; NULL: all could */

@@ -7,6 +7,8 @@
 #define RATE_NS 100000000ull	/* how often the rate is measured */
 #define ADVICE_NS 1000000000ull /* not before it has been seen for so long */
 #define PRE_ROLL_MAX_NS (86400ull * 1000000000)
+#define REACH_TIMES 2u /* as far as the longest pre-roll: history that suffices. And no less than: */
+#define REACH_NS 2000000000ull
 
 static uint64_t power_of_two(double bytes)
 {
@@ -17,8 +19,12 @@ static uint64_t power_of_two(double bytes)
 	return size;
 }
 
-/* The longest pre-roll of the policy in force; 0 where another thread is just writing its table. */
-static uint64_t pre_roll_ns(const struct ada_details *details)
+struct pre_roll {
+	uint64_t ns, events;
+};
+
+/* The longest of the policy in force. False: another thread is just writing its table. */
+static bool longest_pre_roll(const struct ada_details *details, struct pre_roll *longest)
 {
 	const struct ada_shm *shm = details->segment->shm;
 	uint64_t second = shm->policy_offset + ADA_POLICY_TABLE_BYTES + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
@@ -29,15 +35,33 @@ static uint64_t pre_roll_ns(const struct ada_details *details)
 	uint64_t ticks = 0, generation = __atomic_load_n(&table->generation, __ATOMIC_ACQUIRE);
 	double ns;
 
+	*longest = (struct pre_roll){ 0 };
 	for (int i = 0; i < (int)ADA_RULES_MAX; i++) { /* an empty slot is all zero */
 		uint64_t pre_ticks = __atomic_load_n(&table->rules[i].pre_ticks, __ATOMIC_ACQUIRE);
+		uint64_t pre_events = __atomic_load_n(&table->rules[i].pre_events, __ATOMIC_ACQUIRE);
 
 		ticks = pre_ticks > ticks ? pre_ticks : ticks;
+		longest->events = pre_events > longest->events ? pre_events : longest->events;
 	}
-	if (generation & 1 || __atomic_load_n(&table->generation, __ATOMIC_RELAXED) != generation)
-		return 0;
 	ns = count ? (double)ticks * anchors[count - 1].ns_per_tick : 0;
-	return ns < (double)PRE_ROLL_MAX_NS ? (uint64_t)ns : PRE_ROLL_MAX_NS;
+	longest->ns = ns < (double)PRE_ROLL_MAX_NS ? (uint64_t)ns : PRE_ROLL_MAX_NS;
+	return !(generation & 1) && __atomic_load_n(&table->generation, __ATOMIC_RELAXED) == generation;
+}
+
+bool ada_details_reach(const struct ada_details *details, uint64_t now_ns)
+{
+	const struct ada_shm *shm = details->segment->shm;
+	uint64_t horizon = __atomic_load_n(&shm->detail.horizon, __ATOMIC_RELAXED);
+	uint64_t events = __atomic_load_n(&shm->detail.history, __ATOMIC_RELAXED) * ADA_DETAIL_EVENTS;
+	struct pre_roll longest;
+	uint64_t wanted_ns;
+
+	if (!horizon)
+		return true; /* all that there was is still there */
+	if (!longest_pre_roll(details, &longest))
+		return false;
+	wanted_ns = REACH_TIMES * longest.ns > REACH_NS ? REACH_TIMES * longest.ns : REACH_NS;
+	return longest.events <= events / REACH_TIMES && ada_detail_ns(details, horizon) + wanted_ns <= now_ns;
 }
 
 static void short_size(uint64_t bytes, char text[ADA_UNITS_TEXT])
@@ -51,10 +75,14 @@ static void advise(struct ada_details *details, uint64_t now_ns)
 {
 	char now[ADA_UNITS_TEXT], then[ADA_UNITS_TEXT];
 	uint64_t bytes = (uint64_t)details->segment->detail_chunks * details->segment->detail_chunk_bytes;
-	double pre = (double)pre_roll_ns(details) / 1e9, holds = details->segment->detail_chunks / details->chunks_per_second;
+	double pre, holds = details->segment->detail_chunks / details->chunks_per_second;
+	struct pre_roll longest;
 	uint64_t asked;
 
-	if (now_ns - details->options.start_ns < ADVICE_NS || holds >= pre)
+	if (now_ns - details->options.start_ns < ADVICE_NS || !longest_pre_roll(details, &longest))
+		return;
+	pre = (double)longest.ns / 1e9;
+	if (holds >= pre)
 		return;
 	details->advised = true;
 	asked = details->options.buffer_bytes ? details->options.buffer_bytes : bytes;
