@@ -375,7 +375,7 @@ def test_what_cannot_be_taken_out_is_muted_all_the_same(ada, build_dir, tmp_path
     assert {row["function"]: row["muted"] for row in json.loads(ada("report", "--format=json", session.path).stdout)["rows"]}["across"]
 
 
-@pytest.mark.parametrize("options, calls, least, most", [(("--budget=1%", "--keep=*"), 1000, 1, 6), (("--budget=20%", "--keep=above"), 1_000_000, 7, 64),
+@pytest.mark.parametrize("options, calls, least, most", [(("--budget=1%", "--keep=*"), 1000, 1, 6), (("--budget=20%", "--keep=above"), 2_000_000, 7, 64),
                                                          ((), 1000, 40, 64)])
 def test_history_grows_when_a_process_costs_what_it_may(trace, options, calls, least, most):
     """Of the 64 MiB that a process's detail may have: what costs too much is about to go, and its history would cost more than itself."""
@@ -386,7 +386,7 @@ def test_history_grows_when_a_process_costs_what_it_may(trace, options, calls, l
 
 def test_a_window_says_that_history_had_not_grown_yet(trace):
     """A larger buffer would not help: of this one, too, a process that costs too much has a small part."""
-    _, manifest, _ = trace("ada", ("--budget=1%", "--keep=*", "--trigger=latency=above>300ms@pre=1000s,post=1ev"), ("calls", 2000, 1000))
+    _, manifest, _ = trace("ada", ("--budget=1%", "--keep=*", "--trigger=latency=above>300ms@pre=1000s,post=1ev", "--on-full=block"), ("calls", 2000, 1000))
     window = manifest["detail_lane"]["windows"][-1]
     said = re.fullmatch(r"the history of detail reached back only (\S+) s of the 1000 s asked; with --budget it grows second by second while the process "
                         r"costs no more than it may, up to the detail buffer of 65472K", window["shortReason"])
