@@ -64,11 +64,9 @@ static void several_threads(void **state)
 static void history_suffices_as_far_as_pre_rolls_reach(void **state)
 {
 	struct world world;
-	struct ada_rule *rule;
 
 	world_make(&world, &(const struct world_options){ .detail_bytes = 4 << 20, .threads = 1 });
 	__atomic_store_n(&world.segment.shm->detail.history, 16, __ATOMIC_RELAXED);
-	rule = &ada_segment_policy_table(&world.segment, false)->rules[7];
 	world_run(&world, 0, 1022);
 	assert_true(ada_details_reach(world.details, world_now(&world))); /* all is still there */
 	for (int i = 0; i < 60; i++)
@@ -76,15 +74,14 @@ static void history_suffices_as_far_as_pre_rolls_reach(void **state)
 	assert_false(ada_details_reach(world.details, world_now(&world)));
 	world_pass(&world, 2100000000);
 	assert_true(ada_details_reach(world.details, world_now(&world)));
-	rule->pre_ticks = 2000000 * TICK;
+	ada_details_pre_rolls(world.details, 2000000000, 0);
 	assert_false(ada_details_reach(world.details, world_now(&world)));
 	world_pass(&world, 2000000000);
 	assert_true(ada_details_reach(world.details, world_now(&world)));
-	rule->pre_events = 8 * 1022;
+	ada_details_pre_rolls(world.details, 2000000000, 8 * 1022);
 	assert_true(ada_details_reach(world.details, world_now(&world)));
-	rule->pre_events++;
+	ada_details_pre_rolls(world.details, 2000000000, 8 * 1022 + 1);
 	assert_false(ada_details_reach(world.details, world_now(&world)));
-	*rule = (struct ada_rule){ 0 };
 	world_finish(&world);
 	world_end(&world);
 }

@@ -154,9 +154,10 @@ static void widen_history(struct ada_budget *budget, uint64_t now_ns)
 {
 	struct ada_segment *segment = &budget->provider->segment;
 	uint64_t *history = &segment->shm->detail.history, wider = *history + HISTORY_STEP;
+	const struct ada_details *details = budget->provider->details;
 
 	if (!*history || budget->decider.cost > budget->decider.budget || now_ns < budget->start_ns + YOUNG_NS ||
-	    now_ns < budget->history_ns + HISTORY_NS || (budget->provider->details && ada_details_reach(budget->provider->details, now_ns)))
+	    now_ns < budget->history_ns + HISTORY_NS || !details || ada_details_reach(details, now_ns))
 		return;
 	budget->history_ns = now_ns;
 	__atomic_store_n(history, wider < segment->detail_chunks ? wider : 0, __ATOMIC_RELAXED);

@@ -7,7 +7,8 @@
 #include "recorder/detail/detail_state.h"
 #include "recorder/index/sink.h"
 
-#define LINGER_MAX_NS 10000000000ull /* how long a closed window may wait for a mark whose pre-roll reaches into it */
+#define EVENTS_LINGER_NS 500000000ull /* for pre-rolls in events: nobody knows how long those take */
+#define LINGER_MAX_NS 10000000000ull  /* how long a closed window may wait for a mark whose pre-roll reaches into it */
 #define NARROW_TRIES 16
 #define LOOK_NS 2000000ull /* how often the pool is looked through */
 #define LOOK_CHUNK_NS 1000ull
@@ -70,9 +71,10 @@ static bool window_begin(struct ada_details *details)
 	return !ada_marks_open(&details->marks, details->segment, details->windows, &source);
 }
 
-void ada_details_linger(struct ada_details *details, uint64_t pre_ns)
+void ada_details_pre_rolls(struct ada_details *details, uint64_t ns, uint64_t events)
 {
-	details->linger_ns = pre_ns;
+	details->pre_ns = ns;
+	details->pre_events = events;
 }
 
 struct ada_windows *ada_details_windows(struct ada_details *details)
@@ -217,6 +219,7 @@ static bool pool_is_short(struct ada_details *details, uint64_t now_ns)
 static uint64_t due(struct ada_details *details, uint64_t now_ns, bool pressed)
 {
 	uint64_t until = 0, passed = now_ns - ADA_DETAIL_MARGIN_NS;
+	uint64_t longest = details->pre_events && details->pre_ns < EVENTS_LINGER_NS ? EVENTS_LINGER_NS : details->pre_ns;
 
 	for (size_t i = ada_windows_count(details->windows); i--;) {
 		const struct ada_window *window = ada_windows_at(details->windows, i);
@@ -226,7 +229,7 @@ static uint64_t due(struct ada_details *details, uint64_t now_ns, bool pressed)
 			break;
 		if (pressed && window->start_ns <= passed)
 			return passed;
-		linger = window->pre_ns > details->linger_ns ? window->pre_ns : details->linger_ns;
+		linger = window->pre_ns > longest ? window->pre_ns : longest;
 		linger = linger < LINGER_MAX_NS ? linger : LINGER_MAX_NS;
 		if (window->closed && window->end_ns + linger <= passed && window->end_ns > until)
 			until = window->end_ns;

@@ -28,8 +28,8 @@ struct ada_windows *ada_details_windows(struct ada_details *details);
  * counts those of all threads together. */
 int ada_details_mark(struct ada_details *details, const struct ada_rule *rules, uint64_t slots, uint32_t version, uint64_t counter,
 		     uint64_t value);
-/* Sets the longest pre-roll that any rule asks for: so long closed windows wait for a mark whose pre-roll reaches into them. */
-void ada_details_linger(struct ada_details *details, uint64_t pre_ns);
+/* Sets the longest pre-rolls that any rule asks for: so long closed windows wait for a mark whose pre-roll reaches into them. */
+void ada_details_pre_rolls(struct ada_details *details, uint64_t ns, uint64_t events);
 /* True where a window closed or was settled: the manifest is out of date. */
 bool ada_details_turn(struct ada_details *details, uint64_t now_ns);
 /* No thread writes any more; the index is drained. Settles every window and closes every file. */

@@ -6,8 +6,7 @@
 
 #define RATE_NS 100000000ull	/* how often the rate is measured */
 #define ADVICE_NS 1000000000ull /* not before it has been seen for so long */
-#define PRE_ROLL_MAX_NS (86400ull * 1000000000)
-#define REACH_TIMES 2u /* as far as the longest pre-roll: history that suffices. And no less than: */
+#define REACH_TIMES 2u		/* as far as the longest pre-roll: history that suffices. And no less than: */
 #define REACH_NS 2000000000ull
 
 static uint64_t power_of_two(double bytes)
@@ -19,49 +18,16 @@ static uint64_t power_of_two(double bytes)
 	return size;
 }
 
-struct pre_roll {
-	uint64_t ns, events;
-};
-
-/* The longest of the policy in force. False: another thread is just writing its table. */
-static bool longest_pre_roll(const struct ada_details *details, struct pre_roll *longest)
-{
-	const struct ada_shm *shm = details->segment->shm;
-	uint64_t second = shm->policy_offset + ADA_POLICY_TABLE_BYTES + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
-	const struct ada_policy_table *table = ada_segment_policy_table(details->segment,
-									__atomic_load_n(&shm->policy_flags, __ATOMIC_ACQUIRE) == second);
-	const struct ada_clock_anchor *anchors;
-	size_t count = ada_clock_anchors(details->options.lane.clock, &anchors);
-	uint64_t ticks = 0, generation = __atomic_load_n(&table->generation, __ATOMIC_ACQUIRE);
-	double ns;
-
-	*longest = (struct pre_roll){ 0 };
-	for (int i = 0; i < (int)ADA_RULES_MAX; i++) { /* an empty slot is all zero */
-		uint64_t pre_ticks = __atomic_load_n(&table->rules[i].pre_ticks, __ATOMIC_ACQUIRE);
-		uint64_t pre_events = __atomic_load_n(&table->rules[i].pre_events, __ATOMIC_ACQUIRE);
-
-		ticks = pre_ticks > ticks ? pre_ticks : ticks;
-		longest->events = pre_events > longest->events ? pre_events : longest->events;
-	}
-	ns = count ? (double)ticks * anchors[count - 1].ns_per_tick : 0;
-	longest->ns = ns < (double)PRE_ROLL_MAX_NS ? (uint64_t)ns : PRE_ROLL_MAX_NS;
-	return !(generation & 1) && __atomic_load_n(&table->generation, __ATOMIC_RELAXED) == generation;
-}
-
 bool ada_details_reach(const struct ada_details *details, uint64_t now_ns)
 {
 	const struct ada_shm *shm = details->segment->shm;
 	uint64_t horizon = __atomic_load_n(&shm->detail.horizon, __ATOMIC_RELAXED);
 	uint64_t events = __atomic_load_n(&shm->detail.history, __ATOMIC_RELAXED) * ADA_DETAIL_EVENTS;
-	struct pre_roll longest;
-	uint64_t wanted_ns;
+	uint64_t wanted_ns = REACH_TIMES * details->pre_ns > REACH_NS ? REACH_TIMES * details->pre_ns : REACH_NS;
 
 	if (!horizon)
 		return true; /* all that there was is still there */
-	if (!longest_pre_roll(details, &longest))
-		return false;
-	wanted_ns = REACH_TIMES * longest.ns > REACH_NS ? REACH_TIMES * longest.ns : REACH_NS;
-	return longest.events <= events / REACH_TIMES && ada_detail_ns(details, horizon) + wanted_ns <= now_ns;
+	return details->pre_events <= events / REACH_TIMES && ada_detail_ns(details, horizon) + wanted_ns <= now_ns;
 }
 
 static void short_size(uint64_t bytes, char text[ADA_UNITS_TEXT])
@@ -75,14 +41,10 @@ static void advise(struct ada_details *details, uint64_t now_ns)
 {
 	char now[ADA_UNITS_TEXT], then[ADA_UNITS_TEXT];
 	uint64_t bytes = (uint64_t)details->segment->detail_chunks * details->segment->detail_chunk_bytes;
-	double pre, holds = details->segment->detail_chunks / details->chunks_per_second;
-	struct pre_roll longest;
+	double pre = (double)details->pre_ns / 1e9, holds = details->segment->detail_chunks / details->chunks_per_second;
 	uint64_t asked;
 
-	if (now_ns - details->options.start_ns < ADVICE_NS || !longest_pre_roll(details, &longest))
-		return;
-	pre = (double)longest.ns / 1e9;
-	if (holds >= pre)
+	if (now_ns - details->options.start_ns < ADVICE_NS || holds >= pre)
 		return;
 	details->advised = true;
 	asked = details->options.buffer_bytes ? details->options.buffer_bytes : bytes;

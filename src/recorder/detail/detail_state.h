@@ -96,7 +96,7 @@ struct ada_details {
 	struct detail_spool *spool;		    /* index circular: chunks kept until the end. NULL: none */
 	bool late;				    /* events of times up to done_ns were drained afterwards */
 	bool behind;				    /* more is to be written for want of room than one turn does */
-	uint64_t linger_ns;			    /* the longest pre-roll that any rule in force asks for */
+	uint64_t pre_ns, pre_events;		    /* the longest pre-rolls that any rule in force asks for */
 	unsigned patience;			    /* turns that a due window has waited for threads */
 	uint64_t looked_ns, narrowed_ns, closed_ns; /* when the pool was looked through, the pin narrowed, files closed */
 	uint64_t looked_start;			    /* the pin's, when held chunks were last looked for, ... */

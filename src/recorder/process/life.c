@@ -33,9 +33,8 @@
  * what those touch that are turned away. */
 #define LEAST_LEFT_BYTES (8ull << 20)
 #define UNFOLDS_BYTES (5ull << 18)
-#define YOUNG_NS 20000000ull	      /* most children are gone by then, and those of forks execute something */
-#define SLICE 64		      /* chunks that are drained before the windows are looked at again */
-#define EVENTS_LINGER_NS 500000000ull /* for pre-rolls in events: nobody knows how long those take */
+#define YOUNG_NS 20000000ull /* most children are gone by then, and those of forks execute something */
+#define SLICE 64	     /* chunks that are drained before the windows are looked at again */
 
 static void read_identity(struct ada_provider *provider)
 {
@@ -412,19 +411,18 @@ static void follow_policy(struct ada_provider *provider)
 	uint32_t version = policy ? ada_policy_version(policy) : 0;
 	struct ada_rule_info rules[ADA_RULES_MAX];
 	const struct ada_clock_anchor *anchors;
-	uint64_t longest = 0;
+	uint64_t longest_ns = 0, longest_events = 0;
 
 	if (version == provider->policy_version || !ada_clock_anchors(provider->recorder->clock, &anchors))
 		return;
 	provider->policy_version = version;
 	for (size_t count = ada_policy_rules(policy, rules, ADA_RULES_MAX), i = 0; i < count; i++) {
-		uint64_t pre_ns = (uint64_t)((double)rules[i].rule.pre_ticks * anchors->ns_per_tick);
+		uint64_t ns = (uint64_t)((double)rules[i].rule.pre_ticks * anchors->ns_per_tick), events = rules[i].rule.pre_events;
 
-		if (rules[i].rule.pre_events && pre_ns < EVENTS_LINGER_NS)
-			pre_ns = EVENTS_LINGER_NS;
-		longest = pre_ns > longest ? pre_ns : longest;
+		longest_ns = ns > longest_ns ? ns : longest_ns;
+		longest_events = events > longest_events ? events : longest_events;
 	}
-	ada_details_linger(provider->details, longest);
+	ada_details_pre_rolls(provider->details, longest_ns, longest_events);
 }
 
 /* What its descriptors lead to at a mark. */

@@ -241,39 +241,31 @@ static bool short_in_time(uint64_t saved_ns, uint64_t asked_ns, uint64_t asked_e
 	return asked_ns && (!asked_events || saved_ns < asked_ns);
 }
 
-/* Where a budget allows a part of the buffer so far, a larger one would not have helped. */
-static void say_history(char text[TEXT], const struct ada_window *window, uint64_t held_ns, const char *buffer)
-{
-	if (short_in_time(held_ns, window->pre_ns, window->pre_events))
-		say(text, "the history of detail reached back only %.6g s of the %.6g s asked", seconds(held_ns), seconds(window->pre_ns));
-	else
-		say(text, "the history of detail no longer held the %" PRIu64 " events before the mark that were asked",
-		    window->pre_events);
-	say(text, "with --budget it grows second by second while the process costs no more than it may, up to the detail buffer of %s",
-	    buffer);
-}
-
 static void say_overrun(char text[TEXT], const struct ada_provider *provider, const struct ada_window *window,
 			const struct ada_detail_metrics *metrics)
 {
-	char buffer[24], wanted[24], cure[64] = "";
+	bool limited = provider->header.detail.history; /* to a part of the buffer so far: a larger one would not have helped */
+	char buffer[24], wanted[24], held_in[48] = "history of detail", cure[160] = "";
 	uint64_t bytes = sufficient(provider, window, metrics), held = less(window->marked_ns, window->start_ns);
 
 	if (window->pre_ns && !window->pre_events && less(window->pre_ns, held) <= window->pre_ns / NEARLY)
 		return;
 	size_text((uint64_t)provider->header.detail_chunks * provider->header.detail_chunk_bytes, buffer);
-	if (provider->header.detail.history) {
-		say_history(text, window, held, buffer);
-		return;
-	}
-	if (bytes)
+	if (limited)
+		snprintf(
+			cure, sizeof cure,
+			"; with --budget it grows second by second while the process costs no more than it may, up to the detail buffer of %s",
+			buffer);
+	else
+		snprintf(held_in, sizeof held_in, "detail buffer of %s", buffer);
+	if (!limited && bytes)
 		snprintf(cure, sizeof cure, ": --detail-buffer=%s would have sufficed", size_text(bytes, wanted));
 	if (short_in_time(held, window->pre_ns, window->pre_events))
-		say(text, "the detail buffer of %s held only %.6g s of the %.6g s asked%s", buffer, seconds(held), seconds(window->pre_ns),
-		    cure);
+		say(text, "the %s %s only %.6g s of the %.6g s asked%s", held_in, limited ? "reached back" : "held", seconds(held),
+		    seconds(window->pre_ns), cure);
 	else
-		say(text, "the detail buffer of %s no longer held the %" PRIu64 " events before the mark that were asked%s", buffer,
-		    window->pre_events, cure);
+		say(text, "the %s no longer held the %" PRIu64 " events before the mark that were asked%s", held_in, window->pre_events,
+		    cure);
 }
 
 static void say_end(char text[TEXT], const struct ada_window *window, const char *what)
