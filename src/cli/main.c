@@ -1,5 +1,6 @@
 /* ada COMMAND ...: finds the command and runs it. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,8 +116,10 @@ static int run_command(int argc, char **argv)
 			/* argp's help and our messages begin with argv[0]. */
 			snprintf(full_name, sizeof full_name, "ada %s", commands[i].name);
 			argv[1] = full_name;
-			if (commands[i].run != ada_cmd_trace)
+			if (commands[i].run != ada_cmd_trace) {
 				occupy_streams();
+				signal(SIGXFSZ, SIG_IGN); /* a file larger than `ulimit -f` allows is one that can't be written */
+			}
 			return output_finish(commands[i].run(argc - 1, argv + 1));
 		}
 	return -1;

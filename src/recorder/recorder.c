@@ -212,7 +212,7 @@ static int prepare_process(struct ada_loop *loop, struct ada_error *error)
 {
 	struct ada_recorder *recorder = loop->recorder;
 	struct ada_inheritance *inheritance = &recorder->inheritance;
-	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE };
+	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE, SIGXFSZ };
 	struct rlimit files;
 	sigset_t set;
 	rlim_t spared;

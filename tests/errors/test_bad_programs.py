@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+from harness import Session, run, shell_status
+
 TRUE = "/bin/true"
 LOADER = b"/lib64/ld-linux-x86-64.so.2"
 
@@ -123,3 +125,28 @@ def test_no_room_for_the_segment(ada, tmp_path):
     result = ada("trace", f"--output={tmp_path}", "--", "/bin/bash", "-c", "ulimit -v 65536; exec /bin/echo ran", timeout=30)
     assert (result.stdout, result.status) == (b"ran\n", 0)
     assert b"was not recorded: its limit of address space (RLIMIT_AS) leaves no room for a recording" in result.stderr
+
+
+@pytest.mark.parametrize("before, status, words", [("", 153, b""), ("trap '' XFSZ; ", 1, b"File too large")])
+def test_a_limit_of_file_sizes(ada, tmp_path, before, status, words):
+    """RLIMIT_FSIZE too low for the recording's memory: the recorder lives, and the program has what it inherited of SIGXFSZ."""
+    limited = ["/bin/bash", "-c", f'{before}ulimit -f 2000 && exec "$@"', "bash"]
+    program = ["/bin/dd", "if=/dev/zero", f"of={tmp_path / 'large'}", "bs=4M", "count=1"]
+    plain = run([*limited, *program], timeout=30)
+    traced = run([*limited, ada.path, "trace", f"--output={tmp_path / 'out'}", "--", *program], timeout=30)
+    assert shell_status(plain.status) == traced.status == status and words in plain.stderr and words in traced.stderr
+    assert b"no shared memory (ulimit -f): File too large" in traced.stderr
+    assert b"1 program NOT RECORDED" in traced.stderr
+
+
+def test_a_recording_that_meets_a_limit_of_file_sizes(ada, build_dir, tmp_path):
+    """The recording ends there, and says so; the program goes on."""
+    program = write(tmp_path / "calls.c", b"__attribute__((noinline)) static int add(int i) { __asm__ volatile(\"\"); return i + 1; }\n"
+                                          b"int main(void) { int sum = 0; for (int i = 0; i < 3000000; i++) sum = add(sum); return sum == 3000000 ? 7 : 1; }\n")
+    subprocess.run(["gcc", "-O1", "-o", tmp_path / "calls", program], check=True)
+    traced = run(["/bin/bash", "-c", 'ulimit -f 60000 && exec "$@"', "bash", ada.path, "trace", f"--output={tmp_path / 'out'}", "--pack=never",
+                  "--index-buffer=1M", "--detail=off", "--", tmp_path / "calls"], timeout=60)
+    assert traced.status == 7
+    assert b"recording ends, the program goes on: " in traced.stderr and b"can't be written: File too large" in traced.stderr
+    manifest, = Session(tmp_path / "out").manifests().values()
+    assert manifest["recording"]["state"] == "failed"

@@ -129,7 +129,6 @@ def test_a_full_disk(ada, session, form):
 @pytest.mark.parametrize("form", STREAMS)
 def test_a_file_that_has_no_room_leaves_nothing(ada, session, tmp_path, form):
     def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
     path = tmp_path / "out"
     for before in (False, True):

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -424,6 +425,48 @@ static void what_leaves_goes_on_leaving(void **state)
 	ada_lane_free(&lane);
 }
 
+/* --- a segment that is kept while its detail is named ---------------------------------------------------------------------- */
+
+static char index_path[128], kept_path[128]; /* "": nobody keeps the segment */
+
+/* libc's, but that the segment is kept just before somebody opens it. */
+int open(const char *path, int flags, ...)
+{
+	va_list arguments;
+	mode_t mode;
+
+	va_start(arguments, flags);
+	mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+	va_end(arguments);
+	if (*index_path && !strcmp(path, index_path))
+		assert_int_equal(rename(index_path, kept_path), 0);
+	return openat(AT_FDCWD, path, flags, mode);
+}
+
+/* Bound's thread renames a segment at any moment: it names its detail, under whichever name it is found. */
+static void a_segment_that_is_kept_names_its_detail(void **state)
+{
+	struct ada_lane_options options = { .clock = clock_used, .segment_events = 1000, .pack = ADA_PACK_ALWAYS };
+	struct ada_lane lane = { .id = 3, .thread_id = 5 };
+	struct ada_error error = { "" };
+	AtfIndexHeader header;
+	int fd;
+
+	assert_int_equal(ada_packers_open(&options.packers, ada_packed_lane_work, 1), 0);
+	append(&lane, &options, 0, 10);
+	assert_int_equal(ada_lane_close(&lane, &options, directory, &error), 0);
+	ada_packers_close(options.packers);
+	snprintf(kept_path, sizeof kept_path, "%s/thread_3/kept.atp", directory);
+	snprintf(index_path, sizeof index_path, "%s/thread_3/index.atp", directory);
+	ada_lane_has_detail(&lane, directory, 0);
+	index_path[0] = '\0';
+	fd = open(kept_path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(fd, &header, sizeof header), sizeof header);
+	close(fd);
+	assert_true(header.flags & ATF_FLAG_HAS_DETAIL);
+	ada_lane_free(&lane);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -440,6 +483,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_gap_behind_a_full_disks_cut_is_none, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_on_its_way_isnt_written, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_leaves_goes_on_leaving, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_segment_that_is_kept_names_its_detail, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

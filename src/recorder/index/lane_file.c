@@ -356,19 +356,29 @@ int ada_lane_file_flush(struct ada_lane *lane)
 	return lane->writer ? atf_index_writer_flush(lane->writer) : ada_packed_lane_flush(lane->packed);
 }
 
-void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t segment)
+/* Bound's thread may keep the segment meanwhile: what isn't there under the one name is there under the other. */
+static int open_closed(const struct ada_lane *lane, const char *directory, uint32_t segment)
 {
 	char thread[PATH_MAX], path[PATH_MAX];
+	int fd;
+
+	if (ada_path(thread, "%s/thread_%u", directory, lane->id) || atf_index_find(path, sizeof path, thread, segment))
+		return -1;
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd >= 0 || errno != ENOENT || atf_kept_path(path, sizeof path, thread, segment))
+		return fd;
+	return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+}
+
+void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t segment)
+{
 	int fd;
 
 	if (ada_lane_file_is_open(lane) && segment + 1 == lane->segments.count) {
 		lane->has_detail = true;
 		return;
 	}
-	if (ada_path(thread, "%s/thread_%u", directory, lane->id) || atf_index_find(path, sizeof path, thread, segment) ||
-	    (access(path, F_OK) && atf_kept_path(path, sizeof path, thread, segment)))
-		return;
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	fd = open_closed(lane, directory, segment);
 	if (fd < 0)
 		return;
 	atf_index_name_detail(fd); /* where that fails the detail file is there, flag or no flag */

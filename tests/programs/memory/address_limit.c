@@ -31,7 +31,7 @@ int main(void)
 	struct rlimit limit = { 1 << 20, 1 << 20 };
 	volatile int count = 0, caught = 0;
 
-	work(20000); /* the stack has grown */
+	work(30000); /* the stack has grown: also for the frame of a signal where it is deepest below */
 	CHECK(!setrlimit(RLIMIT_AS, &limit));
 	void *place = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < 100; i++)
