@@ -177,6 +177,8 @@ def test_the_cause_is_named_where_locks_are_filtered(ada, record_filtered, name,
                     f" index_seq BETWEEN {wait['wait_index_seq']} AND {wait['wait_index_seq'] + 4}")
         held, = sql(ada, session, f"SELECT tid FROM threads WHERE thread = {wait['culprit_thread']}")
         assert told["holder"] == held["tid"]
+        evidence = [row["text"] for row in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if row["kind"] == "cause"]
+        assert any(re.search(rf"Thread {wait['culprit_thread']} had mutex \S+ at \S+ already and gave it back at ", text) for text in evidence), evidence
         assert not sql(ada, session, "SELECT 1 FROM calls WHERE function = 'pthread_mutex_lock' AND caller = 'rebuild'")
 
 

@@ -3,6 +3,7 @@ kernel forbids it, or the recorder dies."""
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -221,8 +222,9 @@ def test_samples_prove_what_switches_would_tell(ada, programs, tmp_path):
     row, = rows(ada, session, "SELECT kind, function, culprit_thread, culprit_function, share FROM causes")
     assert (row["kind"], row["function"], row["culprit_thread"], row["culprit_function"]) == ("runqueue", "serve", None, None)
     assert row["share"] > 0.5 and ada("verify", session).status == 0
-    headline = json.loads(ada("narrate", "--format=json", session).stdout)["rows"][0]
+    headline, evidence, *_ = json.loads(ada("narrate", "--format=json", session).stdout)["rows"]
     assert headline["kind"] == "headline" and "ready to run" in headline["text"] and "neighbour" not in headline["text"]
+    assert re.search(r"; it had no processor for [0-9.]+ m?s of its [0-9.]+ m?s in serve, in ", evidence["text"])
 
 
 def test_a_kernel_that_forbids_it(ada, work, tmp_path):

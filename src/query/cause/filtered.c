@@ -13,6 +13,7 @@ struct seen { /* a thread had it at that time: it says so by giving it back, or 
 	const struct ada_thread *thread;
 	uint64_t ns, position;
 	bool gives;
+	bool told; /* by another thread's mutex: it may have it for longer */
 };
 struct sight {
 	struct ada_cause_reader *reader;
@@ -30,10 +31,10 @@ bool ada_cause_is_mutex(const struct ada_process *process, uint64_t function_id)
 	return !strncmp(name, "pthread_mutex_", strlen("pthread_mutex_")) || !strncmp(name, "mtx_", strlen("mtx_"));
 }
 
-static void add_seen(struct sight *sight, const struct ada_thread *thread, uint64_t ns, uint64_t position, bool gives)
+static void add_seen(struct sight *sight, struct seen seen)
 {
 	if (!sight->result)
-		sight->result = ada_array_push(&sight->seen, ((struct seen){ thread, ns, position, gives }));
+		sight->result = ada_array_push(&sight->seen, seen);
 }
 
 /* The thread's last event up to that time; 0 where it had none yet. */
@@ -55,7 +56,7 @@ static void add_told(struct sight *sight, const struct ada_thread *thread, uint6
 		return;
 	holder = ada_cause_thread_of(sight->reader, process, tid, ns);
 	if (holder && holder != sight->question->thread)
-		add_seen(sight, holder, ns, last_event(holder, ns), false);
+		add_seen(sight, (struct seen){ holder, ns, last_event(holder, ns), .told = true });
 }
 
 static void add_operation(struct sight *sight, const struct ada_thread *thread, const struct ada_operation *operation)
@@ -64,7 +65,7 @@ static void add_operation(struct sight *sight, const struct ada_thread *thread, 
 	uint64_t end, ns;
 
 	if (operation->does == ADA_DOES_UNLOCK || waits)
-		add_seen(sight, thread, operation->ns, operation->position, true);
+		add_seen(sight, (struct seen){ thread, operation->ns, operation->position, .gives = true });
 	if (operation->does == ADA_DOES_LOCK || operation->does == ADA_DOES_TRY_LOCK)
 		add_told(sight, thread, operation->position, operation->ns);
 	if (operation->does != ADA_DOES_LOCK && !waits)
@@ -72,7 +73,7 @@ static void add_operation(struct sight *sight, const struct ada_thread *thread, 
 	end = ada_cause_end(thread, operation->position, thread->count);
 	ns = end == UINT64_MAX ? UINT64_MAX : atf_thread_get(thread->events, end)->timestamp_ns;
 	if (ns <= sight->question->to_ns)
-		add_seen(sight, thread, ns, end, false);
+		add_seen(sight, (struct seen){ thread, ns, end, .gives = false });
 }
 
 static int compare_seen(const void *left, const void *right)
@@ -105,7 +106,7 @@ static void look_at_all(struct sight *sight)
 		qsort(sight->seen.items, sight->seen.count, sizeof *sight->seen.items, compare_seen);
 }
 
-static void add_hold(struct sight *sight, const struct seen *seen, uint64_t start_ns, uint64_t end_ns, uint64_t last)
+static void add_hold(struct sight *sight, const struct seen *seen, uint64_t start_ns, bool partly, uint64_t end_ns, uint64_t last)
 {
 	struct ada_hold hold = { .thread = seen->thread,
 				 .start_ns = start_ns,
@@ -113,7 +114,7 @@ static void add_hold(struct sight *sight, const struct seen *seen, uint64_t star
 				 .first = last_event(seen->thread, start_ns),
 				 .last = last,
 				 .overlap_ns = end_ns - start_ns,
-				 .partly = start_ns == sight->question->from_ns,
+				 .partly = partly || start_ns == sight->question->from_ns,
 				 .filtered = true };
 
 	ada_cause_add_hold(sight->holds, &hold);
@@ -136,23 +137,27 @@ static void add_holds(struct sight *sight)
 	const struct ada_question *question = sight->question;
 	const struct seen *has = NULL; /* the last one seen to have it that has not given it back */
 	uint64_t since_ns = question->from_ns;
+	bool partly = false;
 
 	for (size_t i = 0; i < sight->seen.count; i++) {
 		const struct seen *seen = &sight->seen.items[i];
 
 		if (!seen->gives) {
+			partly = has && has->thread == seen->thread ? partly : seen->told;
 			since_ns = has && has->thread == seen->thread ? since_ns : seen->ns;
 			has = seen;
 			continue;
 		}
 		if (has && has->thread != seen->thread)
 			since_ns = has->ns;
-		add_hold(sight, seen, since_ns, seen->ns, seen->position);
+		add_hold(sight, seen, since_ns, partly, seen->ns, seen->position);
 		since_ns = seen->ns;
+		partly = false;
 		has = NULL;
 	}
 	if (has)
-		add_hold(sight, has, since_ns, question->to_ns, question->open ? UINT64_MAX : last_event(has->thread, question->to_ns));
+		add_hold(sight, has, since_ns, partly, question->to_ns,
+			 question->open ? UINT64_MAX : last_event(has->thread, question->to_ns));
 }
 
 bool ada_cause_told_itself(const struct ada_question *question)
@@ -185,7 +190,7 @@ int ada_cause_holds_filtered(struct ada_cause_reader *reader, const struct ada_q
 	*holds = (struct ada_holds){};
 	add_told(&sight, question->thread, question->position, question->from_ns);
 	if (!sight.seen.count && before->thread)
-		add_seen(&sight, before->thread, question->from_ns, before->first, false);
+		add_seen(&sight, (struct seen){ before->thread, question->from_ns, before->first, .gives = false });
 	look_at_all(&sight);
 	if (!sight.result) {
 		add_holds(&sight);

@@ -15,28 +15,36 @@ static void put_beside(struct ada_story *story, FILE *stream, const struct ada_c
 			ada_format_grouped(link->beside[i].spells, count), ada_words_s(link->beside[i].spells));
 }
 
+/* A function in which the thread had no processor, or waited for a page, took more than that time. */
+static const char *how_spent(const struct ada_cause_link *link)
+{
+	switch (link->kind) {
+	case ADA_CAUSE_PREEMPTED:
+	case ADA_CAUSE_RUNQUEUE:
+	case ADA_CAUSE_THROTTLED:
+	case ADA_CAUSE_STEAL: return "had no processor for";
+	default: return link->off_cpu ? "did not run for" : "spent";
+	}
+}
+
 static void tell_spent(struct ada_story *story, const struct ada_cause_link *link, bool first)
 {
 	char name[ADA_WORDS_NAME], spent[ADA_UNITS_TEXT], all[ADA_UNITS_TEXT], from[ADA_WORDS];
+	const char *how = how_spent(link);
 	struct ada_telling telling;
 
 	if (!ada_telling_open(story, &telling))
 		return;
 	ada_words_function(story, link->thread->process, link->wait_function_id, name);
-	if (first)
-		fprintf(telling.stream, "On thread %u it began", link->thread->number);
-	else
-		fprintf(telling.stream, "Meanwhile thread %u %s", link->thread->number,
-			link->kind == ADA_CAUSE_PREEMPTED ? "had no processor, though ready to run, for" : "spent");
 	ada_format_duration(link->spent_ns, spent);
 	ada_format_duration(link->look_ns ? link->look_ns : ada_cause_took(link), all);
 	if (first)
-		fprintf(telling.stream, " at %s; %s of %s %s", ada_words_time(story, link->start_ns, from), spent,
-			link->look_ns ? "these" : "its", all);
+		fprintf(telling.stream, "On thread %u it began at %s; it %s %s of %s %s", link->thread->number,
+			ada_words_time(story, link->start_ns, from), how, spent, link->look_ns ? "these" : "its", all);
 	else
-		fprintf(telling.stream, " %s of %s%s", spent, all, link->part ? ", a part that was read," : "");
-	fprintf(telling.stream, "%s in %s%s", first ? " were spent" : "", link->kind == ADA_CAUSE_RECORDER ? "the recorder, under " : "",
-		name);
+		fprintf(telling.stream, "Meanwhile thread %u %s %s of %s%s", link->thread->number, how, spent, all,
+			link->part ? ", a part that was read," : "");
+	fprintf(telling.stream, " in %s%s", link->kind == ADA_CAUSE_RECORDER ? "the recorder, under " : "", name);
 	ada_headline_put_faults(story, telling.stream, link);
 	put_beside(story, telling.stream, link);
 	fputs(link->beside[0].ns ? "; the first of these in " : ", in ", telling.stream);
@@ -66,9 +74,9 @@ static void tell_culprit(struct ada_story *story, const struct ada_cause_link *l
 		ada_headline_put_object(story, telling.stream, link);
 		fprintf(telling.stream, " at %s", to);
 	} else if (link->kind == ADA_CAUSE_LOCK) {
-		fputs(link->once ? "began to initialise " : "took ", telling.stream);
+		fputs(link->once ? "began to initialise " : link->culprit_longer ? "had " : "took ", telling.stream);
 		ada_headline_put_object(story, telling.stream, link);
-		fprintf(telling.stream, " at %s", from);
+		fprintf(telling.stream, " at %s%s", from, link->culprit_longer ? " already" : "");
 		if (link->once && link->culprit_open)
 			fputs(" and has not ended that", telling.stream);
 		else if (link->once)

@@ -196,8 +196,7 @@ int ada_shared_file(const struct ada_shared *shared, const char *name, uint64_t 
 		*other = made ? open_again(*fd) : -1;
 	if (made && (!other || *other >= 0))
 		return 0;
-	status = ada_error_system(error, errno, "%s: no shared memory%s", ada_shared_text(shared),
-				  errno == EFBIG ? " (ulimit -f)" : "");
+	status = ada_error_system(error, errno, "%s: no shared memory%s", ada_shared_text(shared), errno == EFBIG ? " (ulimit -f)" : "");
 	if (*fd >= 0) {
 		close(*fd);
 		if (named)
