@@ -150,6 +150,22 @@ static const char *bare_end(struct ada_span span, const char **loose)
 	return at;
 }
 
+/* The "=" or "!" of a comparison that is none, as in latency=f=>20ms; NULL: the name ends otherwise, or is an operator's. */
+static const char *sign_at_end(struct ada_span name)
+{
+	const char *at = name.end;
+
+	while (at > name.at && strchr("=!", at[-1]))
+		at--;
+	for (const char *sign = at; sign > name.at; sign--) {
+		if (sign - name.at >= 8 && starts(sign - 8, name.end, "operator"))
+			return NULL;
+		if (!strchr("+-*/%^&|~<>", sign[-1]))
+			break;
+	}
+	return at < name.end ? at : NULL;
+}
+
 static char *cut(const char *at, const char *end)
 {
 	return strndup(at, (size_t)(end - at));
@@ -215,9 +231,10 @@ static int add_name(const struct ada_parser *parser, struct ada_span *span, bool
 		name = ada_span_trim((struct ada_span){ start, span->at });
 		if (name.at == name.end)
 			return ada_parse_fail(parser, start, "a name is missing");
-		if (loose && !compares && !memchr(name.at, '*', (size_t)(name.end - name.at)))
-			return ada_parse_fail(parser, loose, "no comparison is taken here; a name that holds %c is written in quotes",
-					      *loose);
+		loose = loose || !compares ? loose : sign_at_end(name);
+		if (loose && !memchr(name.at, '*', (size_t)(name.end - name.at)))
+			return ada_parse_fail(parser, loose, "%s; a name that holds %c is written in quotes",
+					      compares ? "this begins no comparison" : "no comparison is taken here", *loose);
 		text = cut(name.at, name.end);
 		if (text)
 			status = ada_pattern_compile(&pattern, text, parser->trigger->nocase, &offset, parser->error);

@@ -43,6 +43,12 @@ static void results(void **state)
 		{ "return=operator<<0", "operator<", ADA_OP_LT, 0, false },
 		{ "return=operator<=<0", "operator<=", ADA_OP_LT, 0, false },
 		{ "return=operator==!=1", "operator==", ADA_OP_NE, 1, false },
+		{ "return=S::operator+=>1", "S::operator+=", ADA_OP_GT, 1, false },
+		{ "return=operator!>1", "operator!", ADA_OP_GT, 1, false },
+		{ "return=operator->>1", "operator->", ADA_OP_GT, 1, false },
+		{ "return=operator<=>>1", "operator<=>", ADA_OP_GT, 1, false },
+		{ "return=f<int>>1", "f<int>", ADA_OP_GT, 1, false },
+		{ "return='f>'>1", "f>", ADA_OP_GT, 1, false },
 		{ "return='operator='==1", "operator=", ADA_OP_EQ, 1, false },
 		{ "return=ns::f<int, (char)62>(a)>5", "ns::f<int, (char)62>(a)", ADA_OP_GT, 5, false },
 	};

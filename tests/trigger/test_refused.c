@@ -50,6 +50,15 @@ static void comparisons(void **state)
 	refused("cpu==5", "at character 4: cpu takes no ==, but > and >=");
 	refused("symbol=open<0", "at character 12: no comparison is taken here; a name that holds < is written in quotes");
 	refused("symbol=a,b>5ms", "at character 11: no comparison is taken here; a name that holds > is written in quotes");
+	refused("latency=f>>20ms", "at character 10: this begins no comparison; a name that holds > is written in quotes");
+	refused("latency=f=>20ms", "at character 10: this begins no comparison; a name that holds = is written in quotes");
+	refused("latency=f<>20ms", "at character 10: this begins no comparison; a name that holds < is written in quotes");
+	refused("latency=f>>=20ms", "at character 10: this begins no comparison; a name that holds > is written in quotes");
+	refused("latency=f>==20ms", "at character 12: \"=20ms\" is no number");
+	refused("return=f!=>3", "at character 9: this begins no comparison; a name that holds ! is written in quotes");
+	refused("return=f,g >>3", "at character 12: this begins no comparison; a name that holds > is written in quotes");
+	refused("return=f<int>>>3", "at character 14: this begins no comparison; a name that holds > is written in quotes");
+	refused("latency=a:1..b=:1>1ms", "at character 15: this begins no comparison; a name that holds = is written in quotes");
 }
 
 static void names(void **state)
@@ -212,12 +221,11 @@ static void too_long(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(kinds),	   cmocka_unit_test(shapes),
-					    cmocka_unit_test(comparisons), cmocka_unit_test(names),
-					    cmocka_unit_test(numbers),	   cmocka_unit_test(durations),
-					    cmocka_unit_test(times),	   cmocka_unit_test(signals),
-					    cmocka_unit_test(options),	   cmocka_unit_test(misplaced_options),
-					    cmocka_unit_test(too_long) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kinds),       cmocka_unit_test(shapes),  cmocka_unit_test(comparisons),       cmocka_unit_test(names),
+		cmocka_unit_test(comparisons), cmocka_unit_test(numbers), cmocka_unit_test(durations),	       cmocka_unit_test(times),
+		cmocka_unit_test(signals),     cmocka_unit_test(options), cmocka_unit_test(misplaced_options), cmocka_unit_test(too_long)
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
