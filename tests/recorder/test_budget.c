@@ -185,6 +185,50 @@ static void what_is_fixed_stays(void **state)
 	assert_false(world.functions[1].out);
 }
 
+/* A rule names what costs far more than the budget: to let go of the rest changes little, and what is small says more than it costs. */
+static void what_costs_next_to_nothing_stays(void **state)
+{
+	struct world world = { .decider.budget = 0.05, .count = 22, .shares = { 0.3, 0.5 } };
+
+	world.functions[0].fixed = true;
+	for (size_t i = 2; i < world.count; i++)
+		world.shares[i] = 0.00004;
+	run(&world, 10 * SECOND);
+	assert_true(world.functions[1].out);
+	for (size_t i = 2; i < world.count; i++)
+		assert_false(world.functions[i].out);
+}
+
+/* Of what a run let go of, the next one lets go at once, but for the cheapest. */
+static void trifles_are_not_remembered(void **state)
+{
+	struct ada_budget_function functions[] = { { .out = true, .share = 0.5 },     { .share = 0.00001 },
+						   { .out = true, .share = 0.00048 }, { .out = true, .share = 0.0005 },
+						   { .out = true, .share = 0.0006 },  { .out = true, .share = 0.00001 } };
+
+	assert_true(ada_decide_trifle(0.05, functions, 6) == 0.0005);
+	assert_true(ada_decide_trifle(0.05, functions, 1) == 0);
+	assert_true(ada_decide_trifle(0.05, functions, 0) == 0);
+}
+
+/* In a look of 5 ms two calls seem to be 400 a second. */
+static void a_few_calls_prove_nothing(void **state)
+{
+	struct world world = { .decider.budget = 0.01, .count = FUNCTIONS };
+	const struct ada_budget_look look = { .now_ns = LOOK_NS, .cpu_ns = 5000000, .event_ns = EVENT_NS };
+
+	world.functions[0] = (struct ada_budget_function){ .events = 50000, .fixed = true };
+	for (size_t i = 1; i < world.count; i++)
+		world.functions[i].events = i % 2 ? 4 : 400;
+	ada_decide(&world.decider, &look, world.functions, world.count);
+	for (size_t i = 1; i < world.count; i++)
+		if (i % 2)
+			assert_int_equal(world.functions[i].verdict, ADA_VERDICT_STAY);
+		else
+			world.left += world.functions[i].verdict == ADA_VERDICT_LEAVE;
+	assert_in_range(world.left, 40, 49);
+}
+
 /* Of two that cost the same the one that calls nothing goes. */
 static void leaves_go_first(void **state)
 {
@@ -221,17 +265,6 @@ static void a_price_too_high_leaves_the_cheap_ones_in(void **state)
 	assert_int_equal(world.functions[0].verdict, ADA_VERDICT_LEAVE);
 	for (size_t i = 1; i < world.count; i++)
 		assert_int_equal(world.functions[i].verdict, ADA_VERDICT_STAY);
-}
-
-/* Where what must stay costs more than the budget by itself, nothing is gained by what is called once. */
-static void what_costs_next_to_nothing_stays(void **state)
-{
-	struct world world = { .decider.budget = 0.05, .count = 3, .shares = { 1, 0.01, 0.00002 } };
-
-	world.functions[0].fixed = true;
-	turn(&world);
-	assert_true(world.functions[1].out);
-	assert_false(world.functions[2].out);
 }
 
 /* Locks: as many calls as another function's, but each with an event that is dearer than both of its others. */
@@ -299,6 +332,8 @@ int main(void)
 		cmocka_unit_test(a_price_too_high_leaves_the_cheap_ones_in),
 		cmocka_unit_test(they_return_when_their_rate_falls),
 		cmocka_unit_test(what_is_fixed_stays),
+		cmocka_unit_test(a_few_calls_prove_nothing),
+		cmocka_unit_test(trifles_are_not_remembered),
 		cmocka_unit_test(leaves_go_first),
 		cmocka_unit_test(what_a_filter_lets_through_costs),
 		cmocka_unit_test(a_stop_leaves_time_for_what_comes_behind),

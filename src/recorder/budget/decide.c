@@ -4,7 +4,8 @@
 /* Of the CPU time: a cost that leaves less for the program itself is that of events drained late, or their price is too high. */
 #define OWN_LEAST 0.1
 #define PAUSE_GROWS 4
-#define LEAST 0.0005	 /* of the budget, that a function must cost to be let go of: some are called once */
+#define FEW 8		 /* events in a look, that don't say how often a function is called: some are called once */
+#define TAIL 0.02	 /* of the budget: the cheapest that together cost no more stay, for to let go of them changes nothing */
 #define INNER_WEIGHT 0.5 /* what a function says that calls others is worth twice as much */
 
 static int compare_choices(const void *left, const void *right)
@@ -66,19 +67,39 @@ void ada_decide_stays(struct ada_budget_function *function, uint64_t now_ns)
 /* Dearest first, leaves before others. */
 static void take_out(const struct ada_decider *decider, struct ada_budget_function *functions, size_t count, struct ada_choice *choices)
 {
-	double sum = decider->cost;
+	double sum = decider->cost, rest = 0;
 	size_t chosen = 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (!functions[i].out && !functions[i].fixed && functions[i].share > decider->budget * LEAST)
-			choices[chosen++] = (struct ada_choice){
-				&functions[i], functions[i].share * (INNER_WEIGHT + (1 - INNER_WEIGHT) * functions[i].leaves)
-			};
+	for (size_t i = 0; i < count; i++) {
+		if (functions[i].out || functions[i].fixed || functions[i].events <= FEW)
+			continue;
+		rest += functions[i].share;
+		choices[chosen++] = (struct ada_choice){ &functions[i],
+							 functions[i].share * (INNER_WEIGHT + (1 - INNER_WEIGHT) * functions[i].leaves) };
+	}
 	ada_choices_sort(choices, chosen);
-	for (size_t i = 0; i < chosen && sum > decider->budget * ADA_BUDGET_HIGH; i++) {
+	for (size_t i = 0; i < chosen && sum > decider->budget * ADA_BUDGET_HIGH && rest > decider->budget * TAIL; i++) {
 		choices[i].function->verdict = ADA_VERDICT_LEAVE;
 		sum -= choices[i].function->share;
+		rest -= choices[i].function->share;
 	}
+}
+
+double ada_decide_trifle(double budget, const struct ada_budget_function *functions, size_t count)
+{
+	struct ada_choice *choices = calloc(count + 1, sizeof *choices);
+	double sum = 0, trifle = 0;
+	size_t chosen = 0;
+
+	for (size_t i = 0; choices && i < count; i++)
+		if (functions[i].out)
+			choices[chosen++] = (struct ada_choice){ NULL, functions[i].share };
+	if (choices)
+		ada_choices_sort(choices, chosen);
+	while (chosen && (sum += choices[--chosen].weight) <= budget * TAIL)
+		trifle = choices[chosen].weight;
+	free(choices);
+	return trifle;
 }
 
 /* Those that fit, cheapest first; where none does, the cheapest on trial. */

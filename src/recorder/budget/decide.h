@@ -67,6 +67,8 @@ struct ada_decider {
 };
 /* Verdicts on all functions. Nothing changes by them: the caller says what it has done. */
 void ada_decide(struct ada_decider *decider, const struct ada_budget_look *look, struct ada_budget_function *functions, size_t count);
+/* The share up to which the cheapest functions that are out cost next to nothing, all together. */
+double ada_decide_trifle(double budget, const struct ada_budget_function *functions, size_t count);
 void ada_decide_returned(struct ada_decider *decider, uint64_t now_ns);	      /* a hook that was chosen for it is back */
 void ada_decide_left(struct ada_budget_function *function, uint64_t now_ns);  /* its hook is out */
 void ada_decide_stays(struct ada_budget_function *function, uint64_t now_ns); /* it is out, and is to be for a pause from now on */

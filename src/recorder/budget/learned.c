@@ -200,16 +200,18 @@ void ada_learned_take(struct ada_budget *budget)
 		close(directory);
 }
 
+/* Without what seemed dear for being called at a first look, which was a short one. */
 static void put_lines(const struct ada_budget *budget, FILE *file)
 {
+	double trifle = ada_decide_trifle(budget->provider->recorder->options->budget, budget->functions.items, budget->functions.count);
 	char hex[HEX_BYTES];
 
 	for (size_t i = 0; i < budget->lines.count; i++) {
 		uint64_t function_id = budget->lines.items[i].function_id;
 		uint32_t id = ADA_FUNCTION_MODULE(function_id);
 
-		if (budget->functions.items[i].out && id < budget->text.modules.count && budget->text.modules.items[id].plan &&
-		    hex_of(hex, budget->text.modules.items[id].plan))
+		if (budget->functions.items[i].out && budget->functions.items[i].share > trifle && id < budget->text.modules.count &&
+		    budget->text.modules.items[id].plan && hex_of(hex, budget->text.modules.items[id].plan))
 			fprintf(file, "%s %u %.6g\n", hex, ADA_FUNCTION_SYMBOL(function_id), budget->functions.items[i].share);
 	}
 }
