@@ -68,15 +68,31 @@ static void print_help(FILE *stream)
 	fputs("SESSION is a session's or a process's directory; without it, ada_traces/latest.\n", stream);
 }
 
+/* What other tools call them. */
+static const char *called_here(const char *name)
+{
+	static const char *const names[][2] = { { "record", "trace" }, { "run", "trace" }, { "timeline", "dump" },
+						{ "script", "dump" },  { "sql", "query" }, { "list", "info" } };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i][0]))
+			return names[i][1];
+	return NULL;
+}
+
 static int fail_unknown(const char *name)
 {
 	bool is_page = !strcmp(name, "triggers"); /* cited as ada-triggers(7) */
 	struct ada_nearest *nearest = ada_nearest_open(name);
+	const char *here = called_here(name);
 	char near[128] = "";
 
-	for (size_t i = 0; i < COMMANDS; i++)
+	if (here)
+		snprintf(near, sizeof near, "%s", here);
+	for (size_t i = 0; i < COMMANDS && !here; i++)
 		ada_nearest_offer(nearest, commands[i].name);
-	ada_nearest_text(nearest, near, sizeof near);
+	if (!here)
+		ada_nearest_text(nearest, near, sizeof near);
 	ada_nearest_close(nearest);
 	if (is_page)
 		fprintf(stderr, "ada: '%s' is no command: the rules' page is `man ada-triggers`\n", name);

@@ -521,7 +521,7 @@ def test_help_fits_a_screen(ada):
         assert answer(ada, command, "--help").stdout.startswith(b"Usage: ada " + command.encode())
 
 
-@pytest.mark.parametrize("arguments, words", [(["reprot"], b"did you mean report?"), (["xyzzy"], b"`ada --help` lists them"),
+@pytest.mark.parametrize("arguments, words", [(["reprot"], b"did you mean report?"), (["timeline"], b"did you mean dump?"), (["xyzzy"], b"`ada --help` lists them"),
                                               (["--frob"], b"unknown option '--frob'")])
 def test_unknown_command(ada, arguments, words):
     result = answer(ada, *arguments, status=125)

@@ -120,8 +120,9 @@ static void put_file(const struct ada_tune *tune, const struct price *price, dou
 	if (!tune->going)
 		ada_output_format(output, "# That is no more than %.3g %%: nothing need be left out.\n", percent);
 	else
-		ada_output_format(output, "# Without these %zu functions, which make %.1f %% of the calls, it takes %.3g %% at most%s\n",
-				  tune->going, part_of(tune->calls - tune->calls_left, tune->calls), percent,
+		ada_output_format(output, "# Without %s %zu function%s, which make%s %.1f %% of the calls, it takes %.3g %% at most%s\n",
+				  tune->going == 1 ? "this" : "these", tune->going, tune->going == 1 ? "" : "s",
+				  tune->going == 1 ? "s" : "", part_of(tune->calls - tune->calls_left, tune->calls), percent,
 				  tune->enough ? "." : ", and some more: what is left is in small parts.");
 	put_callers(tune, output);
 	for (size_t i = 0; i < tune->going; i++) {

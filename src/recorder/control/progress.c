@@ -336,7 +336,10 @@ static void tell_cost(const struct ada_recorder *recorder)
 		ada_say("ada: process %d: recording took nearly all of the CPU time", dearest->pid);
 	if (functions)
 		ada_say("; %zu function%s made %u %% of the events", functions, functions == 1 ? "" : "s", ADA_LEDGER_MOST);
-	ada_say("; `ada tune` says which to leave out\n");
+	if (recorder->options->budget > 0)
+		ada_say("; --budget lets go of none that rules, windows or --keep name, nor of waits\n");
+	else
+		ada_say("; --budget=5%% would leave %s out, `ada tune` says which\n", functions == 1 ? "it" : functions ? "them" : "some");
 }
 
 void ada_recording_summary(struct ada_recorder *recorder)
