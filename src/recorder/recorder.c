@@ -259,13 +259,13 @@ static void open_sched(void *context, pid_t pid)
 	struct ada_recorder *recorder = context;
 	const struct ada_sched_options options = { .directory = recorder->session.root,
 						   .bound = recorder->bound,
-						   .budget = recorder->options->budget };
+						   .budget = recorder->options->budget,
+						   .source = { recorder, running_processes } };
 
 	if (!recorder->options->sched)
 		return;
 	ada_sched_open(&recorder->sched, pid, &options, &recorder->no_sched);
-	ada_samples_open(&recorder->samples, options.directory, options.bound, &(struct ada_samples_source){ recorder, running_processes },
-			 &recorder->no_samples);
+	ada_samples_open(&recorder->samples, options.directory, options.bound, &options.source, &recorder->no_samples);
 }
 
 /* What looks after closed segments: where the session may not grow, or become old, without end; where they were written in a hurry. */

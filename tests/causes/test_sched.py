@@ -1,5 +1,6 @@
 """The scheduling lane: when threads ran and when not, held against an independent reading of sched.atf; and what becomes of it where the
 kernel forbids it, or the recorder dies."""
+import contextlib
 import json
 import os
 import pathlib
@@ -21,7 +22,7 @@ PAUSED = 12
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
     directory = tmp_path_factory.mktemp("sched")
-    for name in ["work", "preempt", "fault", "pingpong"]:
+    for name in ["work", "preempt", "fault", "pingpong", "rested"]:
         subprocess.run(["cc", "-g", "-O1", "-D_GNU_SOURCE", "-o", directory / name, HERE / f"{name}.c", "-pthread"], check=True)
     return directory
 
@@ -86,6 +87,15 @@ def test_columns_say_what_the_file_says(ada, recorded):
     assert ada("verify", recorded).status == 0
 
 
+def links_of(pid):
+    """What its descriptors lead to."""
+    found = []
+    for link in pathlib.Path(f"/proc/{pid}/fd").glob("*"):
+        with contextlib.suppress(OSError):
+            found.append(os.readlink(link))
+    return found
+
+
 def misses_some(all_records, tid):
     """Off, and off again: what lies between is missing, and the kernel, which was busy, has told of nothing lost."""
     kinds = [kind for _, _, whose, _, _, kind, _ in all_records if whose == tid and kind in (OFF, PREEMPTED, ON)]
@@ -116,6 +126,33 @@ def test_the_lane_rests_where_it_costs_more_than_a_budget(ada, programs, tmp_pat
     assert [row["kind"] for row in rows(ada, session, "SELECT kind FROM switches")].count("paused") == len(paused)
     told, = [row["reason"] for row in rows(ada, session, "SELECT reason FROM losses") if row["reason"].startswith("when threads ran")]
     assert "--budget" in told and told in " ".join(ada("info", session).stdout.decode().split())
+    assert ada("verify", session).status == 0
+
+
+def test_all_threads_are_followed_again_behind_a_rest(ada, programs, tmp_path):
+    """Those from before it, of each process, and those that began in it; in the rest the kernel has no event of theirs."""
+    words = [ada.path, "trace", "--quiet", f"--output={tmp_path}", "--budget=1%", "--", programs / "rested", "40000", "900"]
+    with subprocess.Popen(list(map(str, words))) as recorder:
+        events = []
+        while recorder.poll() is None:
+            events.append(sum("perf_event" in link for link in links_of(recorder.pid)))
+            time.sleep(0.02)
+    session = Session(tmp_path).path
+    assert recorder.returncode == 0
+    if not said(session)["recorded"]:
+        pytest.skip(f"this kernel tells nothing of switches: {said(session)['reason']}")
+    if said(session)["lost"]:
+        pytest.skip("the machine was too busy for the kernel's records")
+    all_records = records(session)
+    at, *later = sorted({r[0] for r in all_records if r[5] == PAUSED}) + [1 << 63]      # short sleeps are dear, too, for who does nothing else
+    back = min(r[0] for r in all_records if r[0] > at)
+    assert said(session)["pausedNs"] > 4e9 and events.count(0) > 20 and max(events) >= 4
+    calls = rows(ada, session, f"SELECT process, thread, on_cpu_ns, off_cpu_ns, duration_ns FROM calls WHERE function = 'nap' AND"
+                 f" start_ns > {back + 50000000} AND end_ns < {later[0] - 50000000}")
+    whose = {(row["process"], row["thread"]) for row in calls}
+    assert len(whose) == 3 and len(calls) > 30
+    known = [row for row in calls if row["off_cpu_ns"] is not None]
+    assert len(known) == len(calls) and all(row["off_cpu_ns"] > 9e6 for row in known)
     assert ada("verify", session).status == 0
 
 
@@ -224,7 +261,7 @@ def test_samples_prove_what_switches_would_tell(ada, programs, tmp_path):
     assert row["share"] > 0.5 and ada("verify", session).status == 0
     headline, evidence, *_ = json.loads(ada("narrate", "--format=json", session).stdout)["rows"]
     assert headline["kind"] == "headline" and "ready to run" in headline["text"] and "neighbour" not in headline["text"]
-    assert re.search(r"; it had no processor for [0-9.]+ m?s of its [0-9.]+ m?s in serve, in ", evidence["text"])
+    assert re.search(r"; it had no processor for [0-9.]+ m?s of its [0-9.]+ m?s in \w+, in main > serve", evidence["text"])
 
 
 def test_a_kernel_that_forbids_it(ada, work, tmp_path):

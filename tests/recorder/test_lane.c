@@ -455,7 +455,6 @@ static void a_segment_that_is_kept_names_its_detail(void **state)
 	assert_int_equal(ada_packers_open(&options.packers, ada_packed_lane_work, 1), 0);
 	append(&lane, &options, 0, 10);
 	assert_int_equal(ada_lane_close(&lane, &options, directory, &error), 0);
-	ada_packers_close(options.packers);
 	snprintf(kept_path, sizeof kept_path, "%s/thread_3/kept.atp", directory);
 	snprintf(index_path, sizeof index_path, "%s/thread_3/index.atp", directory);
 	ada_lane_has_detail(&lane, directory, 0);
@@ -465,6 +464,7 @@ static void a_segment_that_is_kept_names_its_detail(void **state)
 	close(fd);
 	assert_true(header.flags & ATF_FLAG_HAS_DETAIL);
 	ada_lane_free(&lane);
+	ada_packers_close(options.packers);
 }
 
 int main(void)

@@ -60,6 +60,12 @@ static bool begin_rest(struct ada_sched_rest *rest, uint64_t now_ns)
 	return true;
 }
 
+void ada_sched_rest_again(struct ada_sched_rest *rest, uint64_t since_ns, uint64_t now_ns)
+{
+	begin_rest(rest, now_ns);
+	rest->since_ns = since_ns;
+}
+
 bool ada_sched_rest_look(struct ada_sched_rest *rest, uint64_t now_ns)
 {
 	double cost_ns, own_ns;

@@ -10,8 +10,9 @@
 #include <stdint.h>
 #include "abi/sched.h"
 
-/* A record: half of what a switch takes in `bench/cause/run`'s ping-pong of two threads, .90 us with both of its records. */
-#define ADA_SCHED_RECORD_NS 450.0
+/* What a record costs: half of what a round of two processes takes longer, of which one is followed (`bench/cause/run`: .85 us; between two threads
+ * of one process it is half as much), and .14 us of the lane's own thread. */
+#define ADA_SCHED_RECORD_NS 1000.0
 
 struct ada_sched_rest {
 	double budget;	 /* --budget: share of the program's own time; 0: the lane never rests */
@@ -29,4 +30,6 @@ struct ada_sched_rest {
 void ada_sched_rest_note(struct ada_sched_rest *rest, size_t cpu, const AtfSchedEvent *event);
 /* All records up to now are noted. Returns whether `rests` has changed. */
 bool ada_sched_rest_look(struct ada_sched_rest *rest, uint64_t now_ns);
+/* It was to come back now, and can't: the rest that began at `since_ns` goes on. */
+void ada_sched_rest_again(struct ada_sched_rest *rest, uint64_t since_ns, uint64_t now_ns);
 #endif

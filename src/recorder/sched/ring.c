@@ -30,6 +30,7 @@ static int event_open(pid_t pid, uint16_t cpu, uint64_t watermark, bool kernel_f
 					      .sample_id_all = 1,
 					      .context_switch = 1,
 					      .inherit = 1,
+					      .disabled = 1,
 					      .use_clockid = 1,
 					      .clockid = CLOCK_BOOTTIME,
 					      .exclude_kernel = !kernel_faults,
@@ -54,27 +55,42 @@ int ada_sched_ring_open(struct ada_sched_ring *ring, pid_t pid, uint16_t cpu, ui
 		int code = errno;
 
 		close(ring->fd);
+		ring->fd = -1;
 		return -code;
 	}
 	ring->page = memory;
 	return 0;
 }
 
-void ada_sched_ring_close(struct ada_sched_ring *ring)
+int ada_sched_ring_join(const struct ada_sched_ring *ring, pid_t pid, bool kernel_faults)
 {
-	munmap(ring->page, ring->data_bytes + (size_t)sysconf(_SC_PAGESIZE));
-	close(ring->fd);
+	int fd = event_open(pid, ring->cpu, ring->data_bytes / 2, kernel_faults), code;
+
+	if (fd < 0 || !ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
+		return fd < 0 ? -errno : fd;
+	code = errno;
+	close(fd);
+	return -code;
 }
 
-void ada_sched_ring_record(struct ada_sched_ring *ring, bool on)
+void ada_sched_ring_close(struct ada_sched_ring *ring)
 {
-	ioctl(ring->fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+	if (ring->page)
+		munmap(ring->page, ring->data_bytes + (size_t)sysconf(_SC_PAGESIZE));
+	if (ring->page)
+		close(ring->fd);
+	*ring = (struct ada_sched_ring){ .fd = -1, .cpu = ring->cpu };
+}
+
+void ada_sched_ring_record(int fd, bool on)
+{
+	ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
 /* Behind this the records up to the head are there. */
 void ada_sched_ring_look(struct ada_sched_ring *ring)
 {
-	ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	ring->head = ring->page ? __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE) : 0;
 }
 
 /* A record may lie across the ring's end. */

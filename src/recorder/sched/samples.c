@@ -1,6 +1,5 @@
 /* The sampler's thread. It takes a two-hundredth of a CPU at most: after a look that took long it sleeps long. */
 #include "recorder/sched/samples.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,8 +19,7 @@
 #define MOST_NS 100000000ull
 #define PART 200	   /* of the time, that it may run itself */
 #define MACHINE_NS MOST_NS /* how often the machine's own counts are looked at */
-#define PROCESSES_MAX 256
-#define THREADS_A_LOOK 64 /* each in its turn, where there are more */
+#define THREADS_A_LOOK 64  /* each in its turn, where there are more */
 #define CPUS_MAX 1024
 #define BATCH 512
 
@@ -33,12 +31,13 @@ struct seen {
 
 struct ada_samples {
 	struct ada_roll *roll;
-	struct ada_samples_source source;
+	struct ada_sched_source source;
 	struct ada_groups groups;
 	ADA_ARRAY(struct seen) before, now; /* by tid */
 	uint64_t now_ns, machine_ns, throttled_ns;
 	uint64_t stolen_ns[CPUS_MAX];
 	size_t cpus, turn; /* turn: number of the thread that is looked at first */
+	size_t number;	   /* of threads that this look has met */
 	bool changed, stopped;
 	int wake;
 	pthread_t thread;
@@ -109,23 +108,13 @@ static void look_at_thread(struct ada_samples *samples, int tasks, pid_t pid, pi
 		atomic_store(&samples->failed, true);
 }
 
-static void look_at_process(struct ada_samples *samples, pid_t pid, size_t *number)
+static void count_thread(void *context, int tasks, pid_t pid, pid_t tid)
 {
-	char path[32];
-	struct dirent *entry;
-	DIR *tasks;
+	struct ada_samples *samples = context;
+	bool in_turn = samples->number >= samples->turn && samples->number < samples->turn + THREADS_A_LOOK;
 
-	snprintf(path, sizeof path, "/proc/%d/task", pid);
-	tasks = opendir(path);
-	while (tasks && (entry = readdir(tasks)))
-		if (*entry->d_name >= '0' && *entry->d_name <= '9') {
-			bool in_turn = *number >= samples->turn && *number < samples->turn + THREADS_A_LOOK;
-
-			++*number;
-			look_at_thread(samples, dirfd(tasks), pid, atoi(entry->d_name), in_turn);
-		}
-	if (tasks)
-		closedir(tasks);
+	samples->number++;
+	look_at_thread(samples, tasks, pid, tid, in_turn);
 }
 
 static int compare_seen(const void *one, const void *other)
@@ -136,14 +125,11 @@ static int compare_seen(const void *one, const void *other)
 static void look_at_threads(struct ada_samples *samples)
 {
 	__typeof__(samples->before) last;
-	pid_t pids[PROCESSES_MAX];
-	size_t count = samples->source.processes(samples->source.context, pids, PROCESSES_MAX), number = 0;
 
 	samples->changed = false;
-	samples->now.count = 0;
-	for (size_t i = 0; i < count; i++)
-		look_at_process(samples, pids[i], &number);
-	samples->turn = samples->turn + THREADS_A_LOOK < number ? samples->turn + THREADS_A_LOOK : 0;
+	samples->now.count = samples->number = 0;
+	ada_sched_threads_each(&samples->source, count_thread, samples);
+	samples->turn = samples->turn + THREADS_A_LOOK < samples->number ? samples->turn + THREADS_A_LOOK : 0;
 	if (samples->now.count)
 		qsort(samples->now.items, samples->now.count, sizeof *samples->now.items, compare_seen);
 	last = samples->before;
@@ -233,7 +219,7 @@ static void samples_release(struct ada_samples *samples)
 	free(samples);
 }
 
-int ada_samples_open(struct ada_samples **opened, const char *directory, struct ada_bound *bound, const struct ada_samples_source *source,
+int ada_samples_open(struct ada_samples **opened, const char *directory, struct ada_bound *bound, const struct ada_sched_source *source,
 		     struct ada_error *error)
 {
 	const struct ada_roll_options files = {

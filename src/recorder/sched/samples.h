@@ -7,15 +7,11 @@
 #include <sys/types.h>
 #include "base/error.h"
 #include "recorder/sched/roll.h"
+#include "recorder/sched/threads.h"
 
 struct ada_samples;
-struct ada_samples_source {
-	void *context;
-	/* The recorded processes that run, by the sampler's thread: fills up to `max`, how many. */
-	size_t (*processes)(void *context, pid_t *pids, size_t max);
-};
 /* Of the session in `directory`, which stays; `bound` as for roll.h. 0, or -errno with a line why not: then there is no file. */
-int ada_samples_open(struct ada_samples **samples, const char *directory, struct ada_bound *bound, const struct ada_samples_source *source,
+int ada_samples_open(struct ada_samples **samples, const char *directory, struct ada_bound *bound, const struct ada_sched_source *source,
 		     struct ada_error *error);
 void ada_samples_stop(struct ada_samples *samples); /* finishes the file. NULL is fine */
 struct ada_roll_counts ada_samples_count(const struct ada_samples *samples);

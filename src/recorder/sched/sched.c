@@ -11,6 +11,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "recorder/sched/follow.h"
 #include "recorder/sched/rest.h"
 #include "recorder/sched/ring.h"
 
@@ -34,6 +35,7 @@ struct ada_sched {
 	struct pollfd *polls;  /* of the rings, then `wake` */
 	struct faults *faults; /* by ring */
 	struct ada_sched_rest rest;
+	struct ada_sched_follow follow;
 	int cpus, wake;
 	pthread_t thread;
 	bool stopped;
@@ -123,6 +125,12 @@ static void turn(struct ada_sched *sched, uint64_t until_ns)
 		write_batch(sched);
 }
 
+static void poll_rings(struct ada_sched *sched)
+{
+	for (int i = 0; i < sched->cpus; i++)
+		sched->polls[i] = (struct pollfd){ .fd = sched->rings[i].fd, .events = POLLIN };
+}
+
 /* What the kernel still had is written first: behind a PAUSED event nobody knows what a thread does, up to its next one. The rest begins
  * before the first CPU is told, for this thread may lose its own CPU between two of them: what a CPU that was told later still says of that
  * time is left out, since a thread may have gone on to one that was silent. */
@@ -130,8 +138,7 @@ static void begin_rest(struct ada_sched *sched)
 {
 	uint64_t now_ns = ada_clock_boottime_ns();
 
-	for (int i = 0; i < sched->cpus; i++)
-		ada_sched_ring_record(&sched->rings[i], false);
+	ada_sched_follow_hush(&sched->follow);
 	turn(sched, now_ns);
 	for (int i = 0; i < sched->cpus; i++) {
 		while (ada_sched_ring_next(&sched->rings[i]))
@@ -140,6 +147,17 @@ static void begin_rest(struct ada_sched *sched)
 	}
 	write_batch(sched);
 	sched->rest.since_ns = now_ns;
+	ada_sched_follow_rest(&sched->follow);
+	poll_rings(sched);
+}
+
+static void end_rest(struct ada_sched *sched, uint64_t since_ns, uint64_t now_ns)
+{
+	if (ada_sched_follow_again(&sched->follow))
+		atomic_fetch_add(&sched->paused_ns, now_ns - since_ns);
+	else
+		ada_sched_rest_again(&sched->rest, since_ns, now_ns);
+	poll_rings(sched);
 }
 
 static void rest_where_dear(struct ada_sched *sched, uint64_t now_ns)
@@ -147,13 +165,10 @@ static void rest_where_dear(struct ada_sched *sched, uint64_t now_ns)
 	uint64_t since_ns = sched->rest.since_ns;
 
 	if (ada_sched_rest_look(&sched->rest, now_ns)) {
-		if (sched->rest.rests) {
+		if (sched->rest.rests)
 			begin_rest(sched);
-		} else {
-			atomic_fetch_add(&sched->paused_ns, now_ns - since_ns);
-			for (int i = 0; i < sched->cpus; i++)
-				ada_sched_ring_record(&sched->rings[i], true);
-		}
+		else
+			end_rest(sched, since_ns, now_ns);
 	}
 	atomic_store(&sched->share_ppm, (uint64_t)(sched->rest.share * 1e6));
 }
@@ -197,35 +212,9 @@ static int explain_refusal(struct ada_error *error, int status)
 	return ada_error_set(error, -status, "perf_event_open is forbidden, as by a container's seccomp filter");
 }
 
-static int open_rings(struct ada_sched *sched, pid_t pid, uint32_t *flags)
-{
-	uint32_t pages = sched->cpus > MANY_CPUS ? PAGES_MANY_CPUS : PAGES;
-	int configured = get_nprocs_conf(), opened = 0, status = 0;
-	bool kernel_faults = true;
-
-	for (int cpu = 0; cpu < configured && opened < sched->cpus; cpu++) {
-		struct ada_sched_ring *ring = &sched->rings[opened];
-
-		status = ada_sched_ring_open(ring, pid, (uint16_t)cpu, pages, kernel_faults);
-		if ((status == -EACCES || status == -EPERM) && kernel_faults && !opened) {
-			kernel_faults = false;
-			status = ada_sched_ring_open(ring, pid, (uint16_t)cpu, pages, kernel_faults);
-		}
-		if (status == -ENODEV) /* this CPU is offline */
-			continue;
-		if (status)
-			break;
-		sched->polls[opened++] = (struct pollfd){ .fd = ring->fd, .events = POLLIN };
-	}
-	sched->cpus = opened;
-	*flags = kernel_faults ? ATF_SCHED_KERNEL_FAULTS : 0;
-	return opened && status == -ENODEV ? 0 : status;
-}
-
 static void release(struct ada_sched *sched)
 {
-	for (int i = 0; i < sched->cpus; i++)
-		ada_sched_ring_close(&sched->rings[i]);
+	ada_sched_follow_close(&sched->follow);
 	if (sched->wake >= 0)
 		close(sched->wake);
 	ada_roll_free(sched->roll);
@@ -268,13 +257,18 @@ int ada_sched_open(struct ada_sched **opened, pid_t pid, const struct ada_sched_
 	if (status)
 		ada_error_system(error, -status, "the scheduling lane");
 	if (!status) {
-		sched->cpus = cpus;
-		status = open_rings(sched, pid, &files.flags);
+		sched->follow = (struct ada_sched_follow){
+			.rings = sched->rings, .cpus = cpus, .pages = cpus > MANY_CPUS ? PAGES_MANY_CPUS : PAGES, .source = options->source
+		};
+		status = ada_sched_follow_first(&sched->follow, pid);
 		if (status)
 			explain_refusal(error, status);
 	}
 	if (!status) {
+		sched->cpus = sched->follow.cpus;
 		sched->rest.cpus = (size_t)sched->cpus;
+		files.flags = sched->follow.kernel_faults ? ATF_SCHED_KERNEL_FAULTS : 0;
+		poll_rings(sched);
 		files.cpus = (uint32_t)sched->cpus;
 		status = start(sched, &files, error);
 	}

@@ -10,12 +10,14 @@
 #include <sys/types.h>
 #include "base/error.h"
 #include "recorder/sched/roll.h"
+#include "recorder/sched/threads.h"
 
 struct ada_sched;
 struct ada_sched_options {
-	const char *directory;	 /* of the session. It stays */
-	struct ada_bound *bound; /* NULL: the session has no limit, and the lane is one file; else see roll.h */
-	double budget;		 /* above 0, the lane rests where it costs more than its part of it (rest.h) */
+	const char *directory;		/* of the session. It stays */
+	struct ada_bound *bound;	/* NULL: the session has no limit, and the lane is one file; else see roll.h */
+	double budget;			/* above 0, the lane rests where it costs more than its part of it (rest.h) */
+	struct ada_sched_source source; /* whom the kernel is to follow again behind a rest */
 };
 /* Of a process that hasn't executed its program yet. 0, or -errno with a line that says what would allow it: then there is no lane, and no
  * file. */

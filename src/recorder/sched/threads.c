@@ -1,0 +1,30 @@
+#include "recorder/sched/threads.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PROCESSES_MAX 256
+
+static void look_at_process(pid_t pid, ada_sched_thread_found *found, void *context)
+{
+	char path[32];
+	struct dirent *entry;
+	DIR *tasks;
+
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	tasks = opendir(path);
+	while (tasks && (entry = readdir(tasks)))
+		if (*entry->d_name >= '0' && *entry->d_name <= '9')
+			found(context, dirfd(tasks), pid, atoi(entry->d_name));
+	if (tasks)
+		closedir(tasks);
+}
+
+void ada_sched_threads_each(const struct ada_sched_source *source, ada_sched_thread_found *found, void *context)
+{
+	pid_t pids[PROCESSES_MAX];
+	size_t count = source->processes(source->context, pids, PROCESSES_MAX);
+
+	for (size_t i = 0; i < count; i++)
+		look_at_process(pids[i], found, context);
+}

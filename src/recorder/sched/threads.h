@@ -1,0 +1,16 @@
+/* The threads that the recorded program has now. */
+#ifndef ADA_RECORDER_SCHED_THREADS_H
+#define ADA_RECORDER_SCHED_THREADS_H
+#include <stddef.h>
+#include <sys/types.h>
+
+struct ada_sched_source {
+	void *context;
+	/* The recorded processes that run, by whichever thread asks: fills up to `max`, how many. */
+	size_t (*processes)(void *context, pid_t *pids, size_t max);
+};
+/* `tasks`: the process's directory of threads, open for as long as the call lasts. */
+typedef void ada_sched_thread_found(void *context, int tasks, pid_t pid, pid_t tid);
+/* One look at all of them: who begins meanwhile may be missing. */
+void ada_sched_threads_each(const struct ada_sched_source *source, ada_sched_thread_found *found, void *context);
+#endif
