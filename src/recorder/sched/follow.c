@@ -64,9 +64,8 @@ static bool would_be_too_many(const struct ada_sched_follow *follow)
 	size_t threads = 0;
 	struct rlimit files;
 
-	ada_sched_threads_each(&follow->source, count_thread, &threads);
-	return threads * (size_t)follow->cpus > EVENTS_MAX || getrlimit(RLIMIT_NOFILE, &files) ||
-	       threads * (size_t)follow->cpus > files.rlim_cur / FILES_PART;
+	return !ada_sched_threads_each(&follow->source, count_thread, &threads) || threads * (size_t)follow->cpus > EVENTS_MAX ||
+	       getrlimit(RLIMIT_NOFILE, &files) || threads * (size_t)follow->cpus > files.rlim_cur / FILES_PART;
 }
 
 static void close_all(struct ada_sched_follow *follow)

@@ -20,11 +20,12 @@ static void look_at_process(pid_t pid, ada_sched_thread_found *found, void *cont
 		closedir(tasks);
 }
 
-void ada_sched_threads_each(const struct ada_sched_source *source, ada_sched_thread_found *found, void *context)
+bool ada_sched_threads_each(const struct ada_sched_source *source, ada_sched_thread_found *found, void *context)
 {
 	pid_t pids[PROCESSES_MAX];
 	size_t count = source->processes(source->context, pids, PROCESSES_MAX);
 
 	for (size_t i = 0; i < count; i++)
 		look_at_process(pids[i], found, context);
+	return count < PROCESSES_MAX;
 }

@@ -1,6 +1,7 @@
 /* The threads that the recorded program has now. */
 #ifndef ADA_RECORDER_SCHED_THREADS_H
 #define ADA_RECORDER_SCHED_THREADS_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -11,6 +12,6 @@ struct ada_sched_source {
 };
 /* `tasks`: the process's directory of threads, open for as long as the call lasts. */
 typedef void ada_sched_thread_found(void *context, int tasks, pid_t pid, pid_t tid);
-/* One look at all of them: who begins meanwhile may be missing. */
-void ada_sched_threads_each(const struct ada_sched_source *source, ada_sched_thread_found *found, void *context);
+/* One look at all of them: who begins meanwhile may be missing. False: there are more processes than are looked at. */
+bool ada_sched_threads_each(const struct ada_sched_source *source, ada_sched_thread_found *found, void *context);
 #endif
