@@ -37,7 +37,7 @@ CRASHES = {
                          "void run(int n) { char *p = malloc(2000), *q = malloc(2000); p[n] = q[n] = 1; sink = (long)q; free(p); grow(p); }",
                          "double-free", r"^grow freed 0x[0-9a-f]+ twice: thread 0 had freed it "),
     "no-stream": ("c", 'OUT void print_it(int n) { FILE *f = fopen("/nowhere/at-all", "r"); fprintf(f, "%d\\n", n); } void run(int n) { print_it(n); }',
-                  "null", r"crashed with SIGSEGV at address 0x[0-9a-f]+: its argument stream is null, as fopen had returned it .* in main > run > print_it > fopen\."),
+                  "null", r"crashed with SIGSEGV at address 0x[0-9a-f]+: its argument (stream|file) is null, as fopen had returned it .* in main > run > print_it > fopen\."),
     "no-number": ("c", 'OUT long number(int n) { return strtol(getenv("ADA_NOBODY_SETS_THIS"), NULL, 10) + n; } void run(int n) { sink = number(n); }',
                   "null", r"^strtol crashed with SIGSEGV at address 0x0: a null pointer that getenv had returned .* in main > run > number > getenv\."),
     "ten-in-turn": ("c", steps(10) + "void run(int n) { f0(n); }", "overflow", r"^f\d used up the stack of thread 0: it was in itself [\d,]+ times, with "),
