@@ -263,7 +263,11 @@ def test_a_slot_that_came_back_goes_out_again(ada, build_dir, tmp_path):
         for _ in range(500):         # half a second of its time: the budget looks at the process again
             live.tell("1000000\n")
         rule = ada("trigger", "add", live.session, "latency=labs>10s")
-        assert rule.status == 0 and live.request("status")["providers"][0]["budget"]["cameBack"]
+        assert rule.status == 0
+        limit = time.monotonic() + FLIP_S       # the answer isn't held up for long where a full machine makes a stop late
+        while not live.request("status")["providers"][0]["budget"]["cameBack"]:
+            assert time.monotonic() < limit, "it never came back"
+            time.sleep(0.01)
         rules = live.request("status")["policy"]["rules"]
         assert ada("trigger", "remove", live.session, str(rules[-1]["id"])).status == 0
         assert out_by(3)
