@@ -1,7 +1,6 @@
 /* switches: what it costs a program that the kernel follows its switches (the scheduling lane). Two partners on one CPU hand a byte to and fro:
  * two processes of which one is followed, or two threads that both are. Prints ns a round for each: not followed; with events that are silent;
  * with events that record. */
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -9,17 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "recorder/sched/ring.h"
 
 #define ROUNDS 100000
 #define TIMES 5
 #define PAGES 64
 #define DRAIN_US 20000
+#define CPUS_MAX 256
 
 enum follow { NOBODY, SILENT, RECORDING };
 static int there[2], back[2], begin[2];
@@ -46,34 +44,19 @@ static double ask(void)
 	return ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / ROUNDS;
 }
 
-/* What the lane asks for (recorder/sched/ring.c). A process empties the ring, for a full one would be cheaper. */
-static pid_t follow_on(pid_t pid, int cpu, enum follow follow)
+/* As the lane does. A process empties the ring, for a full one would be cheaper. */
+static pid_t follow_on(struct ada_sched_ring *ring, pid_t pid, int cpu, enum follow follow)
 {
-	struct perf_event_attr attributes = { .type = PERF_TYPE_SOFTWARE,
-					      .size = sizeof attributes,
-					      .config = PERF_COUNT_SW_PAGE_FAULTS,
-					      .sample_period = 1,
-					      .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
-					      .sample_id_all = 1,
-					      .context_switch = 1,
-					      .inherit = 1,
-					      .disabled = 1,
-					      .use_clockid = 1,
-					      .clockid = CLOCK_BOOTTIME,
-					      .exclude_hv = 1,
-					      .watermark = 1,
-					      .wakeup_watermark = PAGES * 4096 / 2 };
-	int fd = (int)syscall(SYS_perf_event_open, &attributes, pid, cpu, -1, 0);
-	struct perf_event_mmap_page *page = fd < 0 ? MAP_FAILED : mmap(NULL, (PAGES + 1) * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	pid_t drain;
 
-	if (page == MAP_FAILED)
+	if (ada_sched_ring_open(ring, pid, (uint16_t)cpu, PAGES, !geteuid()))
 		return -1;
 	if (follow == RECORDING)
-		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+		ada_sched_ring_record(ring->fd, true);
 	drain = fork();
 	for (; !drain; usleep(DRAIN_US))
-		__atomic_store_n(&page->data_tail, __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
+		for (ada_sched_ring_look(ring); ada_sched_ring_next(ring); ada_sched_ring_pass(ring))
+			;
 	return drain;
 }
 
@@ -95,7 +78,8 @@ static int be_followed(bool threads, int result)
 static double once(bool threads, enum follow follow)
 {
 	int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN), result[2], count = 0;
-	pid_t drains[256], pid;
+	struct ada_sched_ring rings[CPUS_MAX];
+	pid_t drains[CPUS_MAX], pid;
 	double ns = 0;
 
 	if (pipe(there) || pipe(back) || pipe(begin) || pipe(result))
@@ -107,8 +91,8 @@ static double once(bool threads, enum follow follow)
 			_exit(1);
 		_exit(be_followed(threads, result[1]));
 	}
-	for (int cpu = 0; cpu < cpus && follow != NOBODY && count < 256; cpu++)
-		drains[count++] = follow_on(pid, cpu, follow);
+	for (int cpu = 0; cpu < cpus && follow != NOBODY && count < CPUS_MAX; cpu++, count++)
+		drains[count] = follow_on(&rings[count], pid, cpu, follow);
 	if (write(begin[1], "", 1) == 1 && !threads)
 		ns = ask();
 	else if (read(result[0], &ns, sizeof ns) != sizeof ns)
@@ -119,6 +103,8 @@ static double once(bool threads, enum follow follow)
 			kill(drains[i], SIGKILL);
 	while (wait(NULL) > 0)
 		;
+	for (int i = 0; i < count; i++)
+		ada_sched_ring_close(&rings[i]);
 	for (int i = 0; i < 2; i++) {
 		close(there[i]);
 		close(back[i]);

@@ -80,20 +80,26 @@ static const char *called_here(const char *name)
 	return NULL;
 }
 
+static void spelled_like(const char *name, char *near, size_t size)
+{
+	struct ada_nearest *nearest = ada_nearest_open(name);
+
+	for (size_t i = 0; i < COMMANDS; i++)
+		ada_nearest_offer(nearest, commands[i].name);
+	ada_nearest_text(nearest, near, size);
+	ada_nearest_close(nearest);
+}
+
 static int fail_unknown(const char *name)
 {
 	bool is_page = !strcmp(name, "triggers"); /* cited as ada-triggers(7) */
-	struct ada_nearest *nearest = ada_nearest_open(name);
 	const char *here = called_here(name);
 	char near[128] = "";
 
 	if (here)
 		snprintf(near, sizeof near, "%s", here);
-	for (size_t i = 0; i < COMMANDS && !here; i++)
-		ada_nearest_offer(nearest, commands[i].name);
-	if (!here)
-		ada_nearest_text(nearest, near, sizeof near);
-	ada_nearest_close(nearest);
+	else
+		spelled_like(name, near, sizeof near);
 	if (is_page)
 		fprintf(stderr, "ada: '%s' is no command: the rules' page is `man ada-triggers`\n", name);
 	else if (near[0])

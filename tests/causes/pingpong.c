@@ -2,26 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static int there[2], back[2];
-
-static void *answer(void *context)
-{
-	char byte;
-
-	while (read(there[0], &byte, 1) == 1)
-		if (write(back[1], &byte, 1) != 1)
-			abort();
-	return context;
-}
-
-__attribute__((noinline)) static void ask(void)
-{
-	char byte = 0;
-
-	if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
-		abort();
-}
+#include "partners.h"
 
 int main(int count, char **arguments)
 {

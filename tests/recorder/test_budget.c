@@ -199,6 +199,17 @@ static void what_costs_next_to_nothing_stays(void **state)
 		assert_false(world.functions[i].out);
 }
 
+/* Where what must stay costs more than the budget by itself, nothing is gained by what is called once. */
+static void what_is_called_once_stays(void **state)
+{
+	struct world world = { .decider.budget = 0.05, .count = 3, .shares = { 1, 0.01, 0.00002 } };
+
+	world.functions[0].fixed = true;
+	turn(&world);
+	assert_true(world.functions[1].out);
+	assert_false(world.functions[2].out);
+}
+
 /* Of what a run let go of, the next one lets go at once, but for the cheapest. */
 static void trifles_are_not_remembered(void **state)
 {
@@ -332,6 +343,7 @@ int main(void)
 		cmocka_unit_test(a_price_too_high_leaves_the_cheap_ones_in),
 		cmocka_unit_test(they_return_when_their_rate_falls),
 		cmocka_unit_test(what_is_fixed_stays),
+		cmocka_unit_test(what_is_called_once_stays),
 		cmocka_unit_test(a_few_calls_prove_nothing),
 		cmocka_unit_test(trifles_are_not_remembered),
 		cmocka_unit_test(leaves_go_first),
