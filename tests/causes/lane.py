@@ -2,6 +2,7 @@
 import struct
 
 OFF, PREEMPTED, ON, FAULT, LOST = range(1, 6)
+READY = 7                  # of samples.atf
 
 
 def read_records(path):
@@ -27,3 +28,15 @@ def off_between(records, tid, start, end):
         elif ns > start:        # it waited since before the oldest record
             known = False
     return off + (max(0, end - max(since, start)) if since is not None else 0) if known else None
+
+
+def ready_between(session, tid, start, end):
+    """How long the thread was ready to run between the two times, and had no CPU; at most, where a sample reaches beyond them."""
+    path = session / "sched.atf"
+    switches = [(ns, kind) for ns, _, of, _, _, kind, _ in (read_records(path) if path.exists() else [])
+                if of == tid and kind in (OFF, PREEMPTED, ON) and start <= ns <= end]
+    ready = sum(then - now for (now, kind), (then, _) in zip(switches, switches[1:]) if kind == PREEMPTED)
+    # Whoever was woken, and had no CPU yet, is known to the system's counts alone.
+    counted = sum(count for ns, count, of, _, reach_us, kind, _ in read_records(session / "samples.atf")
+                  if (of, kind) == (tid, READY) and start <= ns and ns - reach_us * 1000 <= end)
+    return max(ready, counted)

@@ -3,19 +3,18 @@ import json
 import pathlib
 import re
 import shutil
-import struct
 import subprocess
 import time
 
 import pytest
 
 from harness import Session, check_recording
+from lane import ready_between
 from live import Live
 
 pytestmark = pytest.mark.traces
 MUTEX_FUNCTIONS = [f"pthread_mutex_{does}" for does in ("lock", "trylock", "timedlock", "clocklock", "unlock")]
 FILTER_S = 30              # at most, until they are filtered
-SAMPLED_READY = 7          # of samples.atf
 HERE = pathlib.Path(__file__).parent
 RULE = "--trigger=latency=function:serve>200ms@pre=2s,post=10ms"
 TOOK = r"\d[\d.]* m?s"      # at least 200 ms, on a full machine seconds
@@ -200,15 +199,7 @@ def whole(ada, session, call):
 def share_without_a_cpu(ada, session):
     """How much of its call of serve the thread was ready and had no CPU for."""
     call = whole(ada, session, *sql(ada, session, "SELECT tid, start_ns, end_ns FROM calls WHERE function = 'serve'"))
-    switches = sql(ada, session, f"SELECT timestamp_ns, kind FROM switches WHERE tid = {call['tid']} AND kind <> 'fault' AND timestamp_ns"
-                   f" BETWEEN {call['start_ns']} AND {call['end_ns']} ORDER BY timestamp_ns")
-    ready = sum(then["timestamp_ns"] - now["timestamp_ns"] for now, then in zip(switches, switches[1:]) if now["kind"] == "preempted")
-    # Whoever was woken, and had no CPU yet, is known to the system's counts alone.
-    data = (session / "samples.atf").read_bytes()
-    records = (struct.unpack_from("<QQIIIHH", data, at) for at in range(64, len(data) - 64, 32))
-    counted = sum(count for ns, count, tid, _, _, kind, _ in records
-                  if (tid, kind) == (call["tid"], SAMPLED_READY) and call["start_ns"] <= ns <= call["end_ns"] + 1e8)
-    return max(ready, counted) / (call["end_ns"] - call["start_ns"])
+    return ready_between(session, call["tid"], call["start_ns"], call["end_ns"]) / (call["end_ns"] - call["start_ns"])
 
 
 def others_held_it(ada, session):

@@ -11,7 +11,7 @@ import time
 
 import pytest
 from harness import Session
-from lane import FAULT, LOST, OFF, ON, PREEMPTED, off_between, read_records
+from lane import FAULT, LOST, OFF, ON, PREEMPTED, off_between, read_records, ready_between
 from live import Live
 
 pytestmark = pytest.mark.traces
@@ -204,13 +204,16 @@ def test_nobody_is_named_without_neighbours(ada, record):
 def test_page_faults_are_named(ada, record, mode):
     session = record("fault", mode)
     row, = rows(ada, session, "SELECT * FROM causes")
-    call, = rows(ada, session, "SELECT tid, start_ns, on_cpu_ns, off_cpu_ns FROM calls WHERE function = 'serve'")
+    call, = rows(ada, session, "SELECT tid, start_ns, end_ns, on_cpu_ns, off_cpu_ns FROM calls WHERE function = 'serve'")
     filled, = rows(ada, session, "SELECT sum(on_cpu_ns) AS ns, sum(off_cpu_ns) AS off_ns FROM calls WHERE function = 'memset' AND start_ns >"
                    f" {call['start_ns']}")         # main fills memory before, too
     if call["on_cpu_ns"] is None:       # the machine was so busy that records of the kernel's were lost within it
         # Where they are missing between the calls that took the time, and not in them, what these did is known.
         known = row["kind"] in ("cpu", "fault") and (row["function_waited"], row["culprit_function"]) == ("memset", "touch")
-        assert known or (row["kind"] == "unknown" and row["culprit_thread"] is None), row
+        # Samples prove that it had no CPU, also where switches are missing.
+        ready_ns = ready_between(session, call["tid"], call["start_ns"], call["end_ns"])
+        proven = row["kind"] == "runqueue" and ready_ns > (row["share"] - 0.01) * (call["end_ns"] - call["start_ns"])
+        assert known or (row["culprit_thread"] is None and (proven or row["kind"] in ("unknown", "steal"))), row
         assert said(session)["lost"] or misses_some(records(session), call["tid"]), said(session)
         return
     if row["kind"] in ("preempted", "runqueue", "steal"):   # the machine was busier than the program: most of the time went there

@@ -157,18 +157,17 @@ static void test_pages_from_a_disk(void **state)
 	sql_close(sql);
 }
 
-/* Of ten calls of a function the longest had no CPU for most of it: that isn't where the time of all ten went. */
+/* Of ten calls of a function the longest had no CPU for most of it: that isn't where the time of all ten went, and no sample of
+ * the longest says what the others did. */
 static void test_the_longest_of_many_calls(void **state)
 {
 	struct fixture *fixture = *state;
 	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
 	struct plan waits = { .ready = 15 }, runs = { .ran = 20 };
-	struct atf_sched_writer *samples, *switches;
+	struct atf_sched_writer *samples = lane_of(fixture, "samples.atf");
 	uint64_t now_ns = SYNTH_START_NS;
 	struct sql *sql;
 
-	samples = lane_of(fixture, "samples.atf");
-	switches = switches_of(fixture);
 	synth_call(thread, MAIN);
 	for (int i = 0; i < 10; i++) {
 		uint32_t ms = CALL_MS + (i == 4 ? SAMPLE_MS : 0);
@@ -180,10 +179,42 @@ static void test_the_longest_of_many_calls(void **state)
 	}
 	synth_return(thread);
 	assert_int_equal(atf_sched_writer_close(samples), 0);
+	sql = sql_open(fixture, true);
+	sql_expect(sql, "SELECT kind, function_waited FROM causes(0, 0)", "unknown|serve\n");
+	sql_expect(sql, "SELECT kind, function_waited FROM causes(0, 9)", "runqueue|serve\n");
+	sql_close(sql);
+}
+
+/* Where each switch is known, samples have no say: all that ran is more than what the longest call had no CPU for. */
+static void test_switches_say_more_than_samples(void **state)
+{
+	struct fixture *fixture = *state;
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
+	struct plan waits = { .ready = 20 }, runs = { .ran = 20 };
+	struct atf_sched_writer *samples = lane_of(fixture, "samples.atf"), *switches = switches_of(fixture);
+	uint64_t now_ns = SYNTH_START_NS;
+	struct sql *sql;
+
+	synth_call(thread, MAIN);
+	for (int i = 0; i < 7; i++) {
+		bool longest = i == 4;
+		uint32_t ms = longest ? 4 * CALL_MS : CALL_MS;
+
+		synth_leaf(thread, SERVE, ms * MS);
+		for (uint32_t at = SAMPLE_MS; at <= ms; at += SAMPLE_MS)
+			put_sample(samples, longest && at > CALL_MS / 2 ? &waits : &runs, now_ns + at * MS, SAMPLE_MS);
+		now_ns += ms * MS;
+		if (longest) {
+			put(switches, ATF_SCHED_PREEMPTED, 1, now_ns - (ms - CALL_MS / 2) * MS, 0, 0);
+			put(switches, ATF_SCHED_ON, 1, now_ns, 0, 0);
+		}
+	}
+	synth_return(thread);
+	assert_int_equal(atf_sched_writer_close(samples), 0);
 	assert_int_equal(atf_sched_writer_close(switches), 0);
 	sql = sql_open(fixture, true);
-	sql_expect(sql, "SELECT kind, function_waited FROM causes(0, 0)", "cpu|serve\n");
-	sql_expect(sql, "SELECT kind, function_waited FROM causes(0, 9)", "runqueue|serve\n");
+	sql_expect(sql, "SELECT kind, function_waited, share FROM causes(0, 0)", "cpu|serve|0.65\n");
+	sql_expect(sql, "SELECT kind, function_waited FROM causes(0, 9)", "preempted|serve\n");
 	sql_close(sql);
 }
 
@@ -411,6 +442,7 @@ int main(void)
 		FIXTURE_TEST(test_what_is_proven),
 		FIXTURE_TEST(test_pages_from_a_disk),
 		FIXTURE_TEST(test_the_longest_of_many_calls),
+		FIXTURE_TEST(test_switches_say_more_than_samples),
 		FIXTURE_TEST(test_preempted_in_the_allocator),
 		FIXTURE_TEST(test_off_of_many_spells),
 		FIXTURE_TEST(test_a_spin_lock_that_was_held),

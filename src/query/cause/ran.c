@@ -82,13 +82,11 @@ void ada_cause_settle(struct ada_cause_reader *reader, const struct ada_spending
 		return; /* attempts run, too: what they wait for is the object */
 	} else if (most->kind != ADA_CAUSE_UNKNOWN) {
 		settle_ready(&sampled, most, part_ns);
-	} else {
-		/* Of many short calls each alone proves nothing. */
-		if ((!sched && settle_ready(&whole, most, last_ns - spending->from_ns)) || settle_ready(&sampled, most, part_ns))
-			return;
-		if (sched)
-			settle_by_switches(reader->session, sched, &sampled, most, all_ns, part_ns);
-		else
-			settle_by_samples(reader->session, &sampled, most, all_ns, part_ns);
+	} else if (sched) {
+		/* Each switch is known, and what it had no CPU for is a part of its own. */
+		settle_by_switches(reader->session, sched, &sampled, most, all_ns, part_ns);
+	} else if (!settle_ready(&whole, most, last_ns - spending->from_ns) && !settle_ready(&sampled, most, part_ns)) {
+		/* Of many short calls each alone proves nothing: hence the whole first. */
+		settle_by_samples(reader->session, &sampled, most, all_ns, part_ns);
 	}
 }
