@@ -46,8 +46,7 @@ static void turn(struct world *world)
 			world->left++;
 		} else if (function->verdict == ADA_VERDICT_RETURN) {
 			assert_true(function->out);
-			function->out = false;
-			ada_decide_returned(&world->decider, world->now_ns);
+			ada_decide_returned(&world->decider, function, world->now_ns);
 			world->returned++;
 		}
 	}
@@ -110,6 +109,59 @@ static void trials_are_cheap(void **state)
 	}
 	assert_true(over / (double)(600 * SECOND) < 0.05);
 	assert_true(early > 0 && world.returned - late < early);
+}
+
+/* A server that was seen to start, and serves since: of what is in, nothing is called any more, and what is out costs twice as much. It has
+ * less to do for a moment now and then. What a few show that return holds for all the others: they don't come each for itself, to go again. */
+static void a_few_show_what_the_others_cost(void **state)
+{
+	struct world world = { .decider.budget = 0.05, .count = FUNCTIONS };
+	unsigned settled = 0;
+
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		world.shares[i] = i < 20 ? 0.0018 : 0.006;
+	turn(&world);
+	assert_in_range(world.left, 79, 80);
+	for (uint64_t i = 0; i < 180 * SECOND; i++) {
+		bool moment = i % (3 * SECOND) == 0;
+
+		for (size_t f = 20; f < FUNCTIONS; f++)
+			world.shares[f] = moment ? 0.007 : 0.012;
+		for (size_t f = 0; f < 20; f++)
+			world.shares[f] = 0;
+		turn(&world);
+		if (i == 30 * SECOND)
+			settled = world.returned;
+	}
+	assert_in_range(settled, 1, 20);
+	assert_in_range(world.returned - settled, 0, 10);
+}
+
+/* Most of the budget is used, and what is out doesn't fit: to try it is worth less each time that it fails. */
+static void trials_for_little_grow_rare(void **state)
+{
+	struct world world = { .decider.budget = 0.05, .count = FUNCTIONS };
+
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		world.shares[i] = i < 10 ? 0.0035 : 0.02;
+	run(&world, 5 * SECOND);
+	assert_int_equal(world.left, 90);
+	run(&world, 120 * SECOND);
+	assert_in_range(world.returned, 2, 10);
+}
+
+/* What is out is reckoned with the price of its time. */
+static void shares_follow_the_price(void **state)
+{
+	struct ada_budget_function functions[2] = { { .out = true, .share = 0.01, .back_ns = UINT64_MAX }, { .events = 1000 } };
+	struct ada_budget_look look = { .now_ns = 1, .cpu_ns = LOOK_NS, .event_ns = EVENT_NS };
+	struct ada_decider decider = { .budget = 0.05 };
+
+	ada_decide(&decider, &look, functions, 2);
+	assert_true(functions[0].share == 0.01);
+	look.event_ns = 3 * EVENT_NS;
+	ada_decide(&decider, &look, functions, 2);
+	assert_true(functions[0].share > 0.0299 && functions[0].share < 0.0301);
 }
 
 /* A server that was seen to start: what is out costs a hundred times what it did when it went. Over ten minutes it costs too much for a
@@ -338,6 +390,9 @@ int main(void)
 		cmocka_unit_test(settles_at_once_and_stays),
 		cmocka_unit_test(cheap_programs_lose_nothing),
 		cmocka_unit_test(trials_are_cheap),
+		cmocka_unit_test(a_few_show_what_the_others_cost),
+		cmocka_unit_test(trials_for_little_grow_rare),
+		cmocka_unit_test(shares_follow_the_price),
 		cmocka_unit_test(who_relapses_rests),
 		cmocka_unit_test(who_does_not_quite_fit_is_no_relapse),
 		cmocka_unit_test(a_price_too_high_leaves_the_cheap_ones_in),

@@ -175,6 +175,26 @@ static void behind_the_first_millions_it_counts_one_batch_for_many(void **state)
 	ada_ledger_free(&ledger);
 }
 
+/* Whoever asks for news sees all of the next events, however many there were before. */
+static void what_follows_news_is_counted_whole(void **state)
+{
+	struct ada_event events[2 * PAIRS];
+	struct ada_ledger ledger = { .events = ADA_LEDGER_WHOLE, .skipped = 1 };
+
+	pairs(events, 5, 40);
+	for (int asked = 0; asked < 20; asked++) {
+		ada_ledger_news(&ledger, NULL, NULL);
+		ada_ledger_take(&ledger, events, 2 * PAIRS);
+		assert_int_equal(ledger.counted, (asked + 1) * 2 * PAIRS);
+	}
+	for (uint64_t i = 2 * PAIRS; i < ADA_LEDGER_ANEW; i += 2 * PAIRS)
+		ada_ledger_take(&ledger, events, 2 * PAIRS);
+	assert_int_equal(ledger.counted, ledger.events - ADA_LEDGER_WHOLE);
+	ada_ledger_take(&ledger, events, 2 * PAIRS); /* one of many again */
+	assert_true(ledger.counted < ledger.events - ADA_LEDGER_WHOLE);
+	ada_ledger_free(&ledger);
+}
+
 static void numbers_that_make_no_sense_are_left_out(void **state)
 {
 	struct ada_event event = { .function_id = UINT64_MAX, .event_kind = ADA_EVENT_CALL };
@@ -220,6 +240,7 @@ int main(void)
 		cmocka_unit_test(a_price_is_no_less_than_was_measured),
 		cmocka_unit_test(objects_are_counted_beside_the_calls_that_have_them),
 		cmocka_unit_test(behind_the_first_millions_it_counts_one_batch_for_many),
+		cmocka_unit_test(what_follows_news_is_counted_whole),
 		cmocka_unit_test(a_cost_is_told_where_it_is_worth_a_thought),
 		cmocka_unit_test(numbers_that_make_no_sense_are_left_out),
 	};

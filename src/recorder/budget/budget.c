@@ -14,6 +14,7 @@
 #define SOON_NS 20000000ull  /* behind a change */
 #define LOOK_NS 100000000ull /* else, once it is older than: */
 #define YOUNG_NS 500000000ull
+#define LOOK_CHUNKS 5 /* of events */
 #define CPU_LEAST_NS 2000000ull
 #define SETTLE_NS 200000000ull /* at most, for what was recorded before a change to be drained */
 #define STOP_NS 5000000ull     /* a stop; all of them together: */
@@ -294,6 +295,14 @@ static void look(struct ada_budget *budget, uint64_t now_ns, uint64_t cpu_ns)
 	tell_parent(budget);
 }
 
+/* Events come a chunk at a time: of a process that had made a few of them by then, a look behind 20 ms sees none, or what it made in the time
+ * before. */
+static bool says_enough(const struct ada_budget *budget, uint64_t now_ns)
+{
+	return now_ns >= budget->base_ns + LOOK_NS || now_ns < budget->start_ns + YOUNG_NS ||
+	       ada_provider_events(budget->provider) >= budget->base_events + LOOK_CHUNKS * ADA_CHUNK_EVENTS;
+}
+
 /* A server has processes that do next to nothing: of these, too, one may begin to any moment, but to ask for its time takes a system call. */
 static void look_if_it_ran(struct ada_budget *budget, uint64_t now_ns)
 {
@@ -301,6 +310,8 @@ static void look_if_it_ran(struct ada_budget *budget, uint64_t now_ns)
 	bool ran = ada_usage_cpu_ns(budget->provider->pid, &cpu_ns) && cpu_ns >= budget->base_cpu_ns + CPU_LEAST_NS;
 
 	budget->next_ns = now_ns + (now_ns < budget->start_ns + YOUNG_NS ? FIRST_NS : SOON_NS);
+	if (ran && !says_enough(budget, now_ns))
+		return;
 	if (ran)
 		look(budget, now_ns, cpu_ns);
 	else if (budget->heirs_changed)

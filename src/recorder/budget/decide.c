@@ -1,11 +1,16 @@
 #include "recorder/budget/decide.h"
 #include <stdlib.h>
+#include <sys/param.h>
 
 /* Of the CPU time: a cost that leaves less for the program itself is that of events drained late, or their price is too high. */
 #define OWN_LEAST 0.1
 #define PAUSE_GROWS 4
-#define FEW 8		 /* events in a look, that don't say how often a function is called: some are called once */
-#define TAIL 0.02	 /* of the budget: the cheapest that together cost no more stay, for to let go of them changes nothing */
+#define TRIAL_GROWS 4
+#define FEW 8	    /* events in a look, that don't say how often a function is called: some are called once */
+#define TAIL 0.02   /* of the budget: the cheapest that together cost no more stay, for to let go of them changes nothing */
+#define SEVERAL 8   /* that came back: so many say something of the others */
+#define DEARER 1.25 /* times what they were thought to cost: looks differ by a fifth */
+#define DEARER_MOST 4
 #define INNER_WEIGHT 0.5 /* what a function says that calls others is worth twice as much */
 
 static int compare_choices(const void *left, const void *right)
@@ -123,12 +128,55 @@ static void bring_back(struct ada_decider *decider, const struct ada_budget_look
 	if (done || !chosen || look->now_ns < decider->trial_ns)
 		return;
 	choices[0].function->verdict = ADA_VERDICT_RETURN;
-	decider->trial_ns = look->now_ns + ADA_BUDGET_TRIAL_NS;
+	/* One that fitted makes the next come sooner. */
+	decider->trial_gap_ns = MAX(decider->trial_gap_ns / 2, ADA_BUDGET_TRIAL_NS);
+	decider->trial_ns = look->now_ns + (room ? ADA_BUDGET_TRIAL_NS : decider->trial_gap_ns);
 }
 
-void ada_decide_returned(struct ada_decider *decider, uint64_t now_ns)
+void ada_decide_returned(struct ada_decider *decider, struct ada_budget_function *function, uint64_t now_ns)
 {
+	function->out = false;
+	function->tried = true;
+	function->was = function->share;
 	decider->returned_ns = now_ns;
+}
+
+/* What is remembered was reckoned with the price of its time. */
+static void follow_price(struct ada_decider *decider, const struct ada_budget_look *look, struct ada_budget_function *functions,
+			 size_t count)
+{
+	double by = decider->event_ns > 0 ? look->event_ns / decider->event_ns : 1;
+
+	decider->event_ns = look->event_ns;
+	for (size_t i = 0; i < count; i++) {
+		functions[i].share *= by;
+		functions[i].was *= by;
+	}
+}
+
+/* Those that are out and were never tried cost as much more than was thought as those that came back. */
+static void learn_from_returned(struct ada_decider *decider, struct ada_budget_function *functions, size_t count)
+{
+	double dearer;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!functions[i].out && functions[i].was > 0) {
+			decider->judged_was += functions[i].was;
+			decider->judged_is += functions[i].share;
+			decider->judged++;
+		}
+		functions[i].was = 0;
+	}
+	if (decider->judged < SEVERAL)
+		return;
+	dearer = decider->judged_is / decider->judged_was;
+	decider->judged = 0;
+	decider->judged_was = decider->judged_is = 0;
+	if (dearer < DEARER)
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (functions[i].out && !functions[i].tried)
+			functions[i].share *= dearer < DEARER_MOST ? dearer : DEARER_MOST;
 }
 
 static void judge_returns(struct ada_decider *decider, uint64_t now_ns)
@@ -164,15 +212,20 @@ void ada_decide(struct ada_decider *decider, const struct ada_budget_look *look,
 	struct ada_choice *choices;
 
 	forgive(look, functions, count);
+	follow_price(decider, look, functions, count);
 	decider->cost = measure(look, functions, count);
+	learn_from_returned(decider, functions, count);
 	judge_returns(decider, look->now_ns);
 	for (size_t i = 0; i < count; i++)
 		if (functions[i].out && functions[i].fixed)
 			functions[i].verdict = ADA_VERDICT_RETURN;
 	choices = calloc(count + 1, sizeof *choices);
-	if (choices && decider->cost > decider->budget)
+	if (choices && decider->cost > decider->budget) {
 		take_out(decider, functions, count, choices);
-	else if (choices && decider->cost < decider->budget * ADA_BUDGET_HIGH && look->now_ns >= decider->rested_ns)
+		decider->trial_gap_ns = MIN(MAX(decider->trial_gap_ns, ADA_BUDGET_TRIAL_NS) * TRIAL_GROWS, ADA_BUDGET_REST_MAX_NS);
+		decider->trial_ns = look->now_ns + decider->trial_gap_ns;
+	}
+	if (choices && decider->cost < decider->budget * ADA_BUDGET_HIGH && look->now_ns >= decider->rested_ns)
 		bring_back(decider, look, functions, count, choices);
 	free(choices);
 }

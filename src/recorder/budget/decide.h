@@ -12,6 +12,9 @@
  * Looks differ from each other by a fifth where nothing changes: were there no such distance between HIGH and LOW, functions would come
  * and go all the time, and a change costs more than most of them.
  *
+ * Shares of a process's first moments are those of a program that starts. What several that return cost by then, more than they were thought
+ * to, the others are thought to cost more as well that left when they did, and were never tried since.
+ *
  * A relapse: it costs far more than the budget soon behind a return. Then what is known of shares is no longer true, as in a server that was
  * seen to start, and now serves; or they change from look to look. Nothing returns for a rest, which is twice as long each time, and half as
  * long again where what has returned stays for a while. Who costs somewhat more than was left goes again, and another may try.
@@ -43,6 +46,8 @@ struct ada_budget_function {
 	/* Kept from look to look; begins with zeros */
 	bool out;
 	double share;
+	bool tried;		    /* it was back at least once: its share is of later than its process's beginning */
+	double was;		    /* its share when it came back, up to the next look; else 0 */
 	uint64_t back_ns, pause_ns; /* how long it was to be out the last time, and until when */
 	enum ada_verdict verdict;   /* what is to be done now */
 };
@@ -59,17 +64,21 @@ struct ada_budget_look {
 	double unseen;	  /* events that were lost, for each that was counted */
 };
 struct ada_decider {
-	double budget;		     /* share of the program's own time, above 0 */
-	double cost;		     /* as of the last look: the sum of the shares that are in */
-	uint64_t trial_ns;	     /* the next trial is not before */
-	uint64_t returned_ns;	     /* when one returned last that has not proved yet to fit; 0: none */
-	uint64_t rest_ns, rested_ns; /* the last rest behind a relapse, and until when nothing returns */
+	double budget;		      /* share of the program's own time, above 0 */
+	double cost;		      /* as of the last look: the sum of the shares that are in */
+	double event_ns;	      /* what an event took by then */
+	double judged_was, judged_is; /* what those cost that came back of late, as it was thought, and as it was */
+	size_t judged;
+	uint64_t trial_ns, trial_gap_ns; /* the next trial is not before; and how long behind this one, where most of the budget is used */
+	uint64_t returned_ns;		 /* when one returned last that has not proved yet to fit; 0: none */
+	uint64_t rest_ns, rested_ns;	 /* the last rest behind a relapse, and until when nothing returns */
 };
 /* Verdicts on all functions. Nothing changes by them: the caller says what it has done. */
 void ada_decide(struct ada_decider *decider, const struct ada_budget_look *look, struct ada_budget_function *functions, size_t count);
 /* The share up to which the cheapest functions that are out cost next to nothing, all together. */
 double ada_decide_trifle(double budget, const struct ada_budget_function *functions, size_t count);
-void ada_decide_returned(struct ada_decider *decider, uint64_t now_ns);	      /* a hook that was chosen for it is back */
+/* Its hook, which was chosen for it, is back. */
+void ada_decide_returned(struct ada_decider *decider, struct ada_budget_function *function, uint64_t now_ns);
 void ada_decide_left(struct ada_budget_function *function, uint64_t now_ns);  /* its hook is out */
 void ada_decide_stays(struct ada_budget_function *function, uint64_t now_ns); /* it is out, and is to be for a pause from now on */
 #endif

@@ -9,6 +9,7 @@
 
 #define HEX_BYTES (2 * ADA_BUILD_ID_MAX + 1)
 #define SHARE_MAX 1e6
+#define FILE_EVENT_NS 20.0 /* the price of the shares in the file */
 
 static bool hex_of(char hex[HEX_BYTES], const struct ada_plan *plan)
 {
@@ -39,6 +40,12 @@ static size_t module_of(const struct ada_budget *budget, const char *hex)
 	return SIZE_MAX;
 }
 
+/* What a share is at the process's price that was reckoned with another. */
+static double at_own_price(const struct ada_budget *budget, double share, double event_ns)
+{
+	return budget->decider.event_ns > 0 && event_ns > 0 ? share * budget->decider.event_ns / event_ns : share;
+}
+
 /* It goes out with what is to, as if it had been seen to cost so much. */
 static void expect(struct ada_budget *budget, uint64_t function_id, double share)
 {
@@ -65,7 +72,7 @@ static void take_line(struct ada_budget *budget, const char *line)
 		return;
 	id = module_of(budget, hex);
 	if (id != SIZE_MAX && symbol < ada_plan_header(budget->text.modules.items[id].plan)->function_count)
-		expect(budget, ADA_FUNCTION_ID(id, symbol), share);
+		expect(budget, ADA_FUNCTION_ID(id, symbol), at_own_price(budget, share, FILE_EVENT_NS));
 }
 
 /* Are modules' numbers the same in both? So they are where both are copies of one process. */
@@ -91,7 +98,7 @@ static void take_relative(struct ada_budget *budget, const struct ada_budget *re
 		uint64_t function_id = relative->lines.items[i].function_id;
 
 		if (relative->functions.items[i].out && share_module(budget, relative, function_id))
-			expect(budget, function_id, relative->functions.items[i].share);
+			expect(budget, function_id, at_own_price(budget, relative->functions.items[i].share, relative->decider.event_ns));
 	}
 }
 
@@ -113,7 +120,9 @@ static void take_heir(struct ada_budget *budget, const struct ada_budget *child,
 	const struct ada_budget_line *from = &child->lines.items[i];
 	const struct ada_budget_function *known = &child->functions.items[i];
 	size_t position = ada_budget_line_of(budget, from->function_id);
+	struct ada_budget_function *function;
 	struct ada_budget_line *line;
+	double share;
 
 	if (position == SIZE_MAX)
 		return;
@@ -132,10 +141,14 @@ static void take_heir(struct ada_budget *budget, const struct ada_budget *child,
 		line->calls_a_second = child->provider->mutes.items[from->mute - 1].calls_a_second;
 	if (!line->found && !line->fixed && lies_alike(budget, child, from->function_id)) /* it makes calls that this process doesn't */
 		ada_budget_copy_words(line, from);
-	if (budget->functions.items[position].out)
-		ada_decide_stays(&budget->functions.items[position], now_ns);
-	else
-		expect(budget, from->function_id, known->share);
+	function = &budget->functions.items[position];
+	share = at_own_price(budget, known->share, child->decider.event_ns);
+	if (!function->out) {
+		expect(budget, from->function_id, share);
+		return;
+	}
+	ada_decide_stays(function, now_ns);
+	function->share = share > function->share ? share : function->share;
 }
 
 static void take_heirs(struct ada_budget *budget, const struct ada_budget *child, uint64_t now_ns)
@@ -204,6 +217,7 @@ void ada_learned_take(struct ada_budget *budget)
 static void put_lines(const struct ada_budget *budget, FILE *file)
 {
 	double trifle = ada_decide_trifle(budget->provider->recorder->options->budget, budget->functions.items, budget->functions.count);
+	double at_files_price = budget->decider.event_ns > 0 ? FILE_EVENT_NS / budget->decider.event_ns : 1;
 	char hex[HEX_BYTES];
 
 	for (size_t i = 0; i < budget->lines.count; i++) {
@@ -212,7 +226,8 @@ static void put_lines(const struct ada_budget *budget, FILE *file)
 
 		if (budget->functions.items[i].out && budget->functions.items[i].share > trifle && id < budget->text.modules.count &&
 		    budget->text.modules.items[id].plan && hex_of(hex, budget->text.modules.items[id].plan))
-			fprintf(file, "%s %u %.6g\n", hex, ADA_FUNCTION_SYMBOL(function_id), budget->functions.items[i].share);
+			fprintf(file, "%s %u %.6g\n", hex, ADA_FUNCTION_SYMBOL(function_id),
+				budget->functions.items[i].share * at_files_price);
 	}
 }
 

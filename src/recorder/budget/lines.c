@@ -73,7 +73,7 @@ void ada_budget_returned(struct ada_budget *budget, size_t position, uint64_t ns
 	 * what is out: the ones that were known to lead to it still do. */
 	line->found = line->found && !line->words.patch && !line->words.filters;
 	if (!budget->functions.items[position].fixed)
-		ada_decide_returned(&budget->decider, ns);
+		ada_decide_returned(&budget->decider, &budget->functions.items[position], ns);
 	ada_stops_add(&budget->provider->stops.returned, 1);
 }
 

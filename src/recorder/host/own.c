@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "base/file.h"
 
-#define IDLE_PART 20 /* a machine of which a smaller part idles is full */
+#define IDLE_PART 10 /* a machine of which a smaller part idles is full */
 
 static bool read_ticks(const char *root, uint64_t *idle, uint64_t *all)
 {

@@ -1,5 +1,5 @@
 /* What the recorder takes of a machine that has nothing to spare: whatever it uses there, programs would have used. On a machine with time to
- * spare nobody goes without. */
+ * spare nobody goes without. A server and its clients that wait for each other leave up to a tenth idle of a machine that they fill. */
 #ifndef ADA_RECORDER_OWN_H
 #define ADA_RECORDER_OWN_H
 #include <stdbool.h>
@@ -15,7 +15,7 @@ struct ada_own {
 	double share;
 };
 
-/* Of the CPU time of all CPUs, in the last period, as far as two periods on end left less than a twentieth idle; else 0. `cpu_ns`: what the
+/* Of the CPU time of all CPUs, in the last period, as far as two periods on end left less than a tenth idle; else 0. `cpu_ns`: what the
  * recorder has used so far. `root`: "" or, for tests, the directory that holds proc. */
 double ada_own_share(struct ada_own *own, const char *root, uint64_t now_ns, uint64_t cpu_ns);
 #endif

@@ -78,7 +78,7 @@ static void count_batch(struct ada_ledger *ledger, const struct ada_event *event
 
 void ada_ledger_take(struct ada_ledger *ledger, const struct ada_event *events, size_t count)
 {
-	bool whole = ledger->events < ADA_LEDGER_WHOLE;
+	bool whole = ledger->events < ADA_LEDGER_WHOLE || ledger->events < ledger->whole_until;
 
 	ledger->events += count;
 	if (!whole && ++ledger->skipped < ADA_LEDGER_STEP)
@@ -229,6 +229,7 @@ void ada_ledger_news(struct ada_ledger *ledger, void (*tell)(void *context, uint
 			tell(context, function->function_id, &news);
 		function->seen = now;
 	}
+	ledger->whole_until = ledger->events + ADA_LEDGER_ANEW;
 }
 
 void ada_ledger_free(struct ada_ledger *ledger)

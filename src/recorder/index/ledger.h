@@ -1,7 +1,9 @@
 /* What recording costs a process, by function: the events that each function made, and what can be said of them without a second look.
  *
  * The drain shows the ledger each batch of events that it writes. Behind the first ADA_LEDGER_WHOLE events the ledger looks at one batch
- * in ADA_LEDGER_STEP and counts it as so many: shares are what it is for. All of it is the main thread's. */
+ * in ADA_LEDGER_STEP and counts it as so many: shares are what it is for. But whoever asks for news, as a budget does ten times a second, is
+ * to see all of a process that makes few events: else of four functions none is seen in one look, and twice what they make in the next. So
+ * the first ADA_LEDGER_ANEW events behind each such question are counted, too. All of it is the main thread's. */
 #ifndef ADA_RECORDER_LEDGER_H
 #define ADA_RECORDER_LEDGER_H
 #include <stdbool.h>
@@ -12,6 +14,7 @@
 
 #define ADA_LEDGER_WHOLE 4000000u
 #define ADA_LEDGER_STEP 8u
+#define ADA_LEDGER_ANEW 65536u
 #define ADA_LEDGER_MOST 95u
 #define ADA_LEDGER_SHORT_NS 256u /* what takes longer was interrupted, or is worth its price */
 
@@ -42,6 +45,7 @@ struct ada_ledger {
 	uint64_t events;				 /* that it was shown, of all kinds */
 	uint64_t objects;				 /* OBJECT events, estimated likewise */
 	uint64_t counted;				 /* calls and ends that functions have, estimated where not all were looked at */
+	uint64_t whole_until;				 /* up to so many events, each batch is looked at */
 	unsigned int skipped;				 /* batches since the last one that was looked at */
 	size_t sized_up;				 /* functions of which it is known whether they are small */
 	double small_ns;				 /* as found when small_counted calls and ends were counted */
