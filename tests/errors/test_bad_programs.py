@@ -145,7 +145,7 @@ def test_a_recording_that_meets_a_limit_of_file_sizes(ada, build_dir, tmp_path):
                                           b"int main(void) { int sum = 0; for (int i = 0; i < 3000000; i++) sum = add(sum); return sum == 3000000 ? 7 : 1; }\n")
     subprocess.run(["gcc", "-O1", "-o", tmp_path / "calls", program], check=True)
     traced = run(["/bin/bash", "-c", 'ulimit -f 60000 && exec "$@"', "bash", ada.path, "trace", f"--output={tmp_path / 'out'}", "--pack=never",
-                  "--index-buffer=1M", "--detail=off", "--", tmp_path / "calls"], timeout=60)
+                  "--index-buffer=1M", "--on-full=block", "--detail=off", "--", tmp_path / "calls"], timeout=60)
     assert traced.status == 7
     assert b"recording ends, the program goes on: " in traced.stderr and b"can't be written: File too large" in traced.stderr
     manifest, = Session(tmp_path / "out").manifests().values()
