@@ -310,11 +310,9 @@ static void look_if_it_ran(struct ada_budget *budget, uint64_t now_ns)
 	bool ran = ada_usage_cpu_ns(budget->provider->pid, &cpu_ns) && cpu_ns >= budget->base_cpu_ns + CPU_LEAST_NS;
 
 	budget->next_ns = now_ns + (now_ns < budget->start_ns + YOUNG_NS ? FIRST_NS : SOON_NS);
-	if (ran && !says_enough(budget, now_ns))
-		return;
-	if (ran)
+	if (ran && says_enough(budget, now_ns))
 		look(budget, now_ns, cpu_ns);
-	else if (budget->heirs_changed)
+	else if (!ran && budget->heirs_changed)
 		follow_children(budget, now_ns);
 }
 
