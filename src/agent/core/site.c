@@ -18,6 +18,7 @@ static struct kind {
 	{ ADA_STUB_SAVING + ADA_STUB_FLAGS, ADA_STUB_COUNT },
 };
 static uint32_t sites_used = 1; /* more than the sites of all classes */
+static bool any_refused;
 
 static uint32_t hash(uint64_t return_address, uint64_t function_id)
 {
@@ -79,6 +80,8 @@ uint64_t ada_site_events(const struct ada_hook *hook, uint64_t return_address)
 
 void ada_site_forget_refused(void)
 {
+	if (!__atomic_load_n(&any_refused, __ATOMIC_ACQUIRE)) /* most programs have none, and no page there */
+		return;
 	for (uint32_t i = 0; i < ADA_REFUSED; i++)
 		__atomic_store_n(&ada_sites_refused[i], 0, __ATOMIC_RELAXED);
 }
@@ -89,6 +92,7 @@ static void refuse(uint64_t return_address)
 
 	__atomic_fetch_add(&shm->sites_refused, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(refused_place(return_address), return_address, __ATOMIC_RELAXED);
+	__atomic_store_n(&any_refused, true, __ATOMIC_RELEASE);
 }
 
 /* There are as many of the first class as sites at all. */

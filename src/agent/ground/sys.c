@@ -64,6 +64,15 @@ void *ada_sys_map(size_t bytes)
 	return map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 }
 
+void *ada_sys_map_whole(size_t bytes)
+{
+	void *memory = ada_sys_map(bytes);
+
+	if (memory)
+		ada_sys_advise(memory, bytes, MADV_POPULATE_WRITE);
+	return memory;
+}
+
 void *ada_sys_map_at(void *wish, size_t bytes, int protection)
 {
 	void *memory = map(wish, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);

@@ -77,6 +77,7 @@ uint64_t ada_sys_signals_block(void); /* the mask before */
 void ada_sys_signals_restore(uint64_t mask);
 
 void *ada_sys_map(size_t bytes);					 /* private, anonymous, read and write; NULL: no memory */
+void *ada_sys_map_whole(size_t bytes);					 /* the same, for whoever fills it: without a fault a page */
 void *ada_sys_map_at(void *wish, size_t bytes, int protection);		 /* exactly there and only if nothing is; else NULL */
 void *ada_sys_map_fd(int fd, size_t bytes, int protection, bool shared); /* NULL on failure */
 long ada_sys_unmap(void *start, size_t bytes);				 /* of ours */

@@ -97,6 +97,7 @@ static bool bind(void)
 	if (!ada_rseq_is_fixed() || lean != (int32_t)lean || rseq != (int32_t)rseq ||
 	    ada_sys_failed(ada_sys_protect((void *)start, end - start, PROT_READ | PROT_WRITE | PROT_EXEC)))
 		return false;
+	ada_sys_advise((void *)start, end - start, MADV_POPULATE_WRITE); /* nearly all of these pages change, a fault each */
 	words_bind(ada_bound_lean, ada_bound_lean_end, (int32_t)lean);
 	words_bind(ada_bound_rseq, ada_bound_rseq_end, (int32_t)rseq);
 	for (size_t i = 0; i < EXITS - 1 && ada_lean_has_detail(); i++)

@@ -200,7 +200,7 @@ static int region_build(struct application *job)
 			cells += cells_of(job, i);
 	if (!cells)
 		return 0;
-	job->entries = ada_sys_map(plan->hook_count * sizeof *job->entries);
+	job->entries = ada_sys_map_whole(plan->hook_count * sizeof *job->entries);
 	if (!job->module->applied)
 		job->module->applied = ada_sys_map(plan->function_count / 8 + 1);
 	if (!job->entries || !job->module->applied)
@@ -289,6 +289,22 @@ static void patches_check(struct application *job)
 	}
 }
 
+/* How many pages the patches change. */
+static uint32_t patches_pages(const struct application *job, struct ada_pages *pages)
+{
+	const struct ada_module *module = job->module;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < module->plan->hook_count; i++) {
+		const struct ada_plan_hook *hook = hook_at(module->plan, i);
+		uint64_t at = hook->form == ADA_PATCH_ISLAND ? hook->island_address : hook->patch_address;
+
+		if (job->entries[i])
+			count += ada_pages_add(pages, module->bias + hook->patch_address) + ada_pages_add(pages, module->bias + at);
+	}
+	return count;
+}
+
 static void patches_write(struct application *job)
 {
 	const struct ada_plan_header *plan = job->module->plan;
@@ -322,7 +338,7 @@ static void entries_keep(struct application *job)
 	const struct ada_plan_header *plan = module->plan;
 
 	if (!module->entries)
-		module->entries = ada_sys_map(plan->function_count * sizeof *module->entries);
+		module->entries = ada_sys_map_whole(plan->function_count * sizeof *module->entries);
 	for (uint32_t i = 0; module->entries && i < plan->hook_count; i++)
 		if (job->entries[i] && !is_intercept(job, hook_at(plan, i)))
 			module->entries[hook_at(plan, i)->function] = job->entries[i];
@@ -359,20 +375,25 @@ int ada_apply_again(struct ada_module *module)
 int ada_apply(struct ada_module *module, uint32_t id, bool late)
 {
 	struct application job = { .module = module, .id = id, .late = late };
+	struct ada_pages pages = { NULL };
 	struct ada_shm_module *entry;
 	int status = region_build(&job);
 
 	if (!status && job.region) {
 		patches_check(&job);
 		ada_mutex_offer(&job.mutexes);
-		ada_bind_build(module, job.entries);
+		if (ada_pages_open(&pages, module))
+			ada_bind_build(module, job.entries, &pages, patches_pages(&job, &pages));
 		status = text_protect(module, true);
+		if (!status && pages.changed)
+			ada_pages_copy(&pages);
 		if (!status)
 			patches_write(&job);
 		if (!status && late)
 			ada_got_forward(module, id, job.entries);
 		if (text_protect(module, false))
 			ada_count_error();
+		ada_pages_close(&pages);
 	}
 	if (!status && job.entries)
 		entries_keep(&job);

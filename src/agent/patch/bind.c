@@ -15,8 +15,8 @@
 struct choice {
 	struct ada_module *module;
 	const uint64_t *entries;
-	uint8_t *changed; /* bit by page of the module */
-	uint32_t left;	  /* pages that may still be changed */
+	struct ada_pages *pages;
+	uint32_t left; /* pages that may still be changed */
 };
 
 static const struct ada_plan_call *call_at(const struct ada_plan_header *plan, uint32_t number)
@@ -53,49 +53,15 @@ static bool is_as_planned(const struct ada_module *module, const uint64_t *entri
 	       !memcmp((const void *)(behind - sizeof distance), &distance, sizeof distance);
 }
 
-/* Notes that the page is changed. True: it wasn't yet. */
-static bool page_change(const struct choice *choice, uint64_t address)
-{
-	uint64_t page = (address - (choice->module->start & -ADA_PAGE_BYTES)) / ADA_PAGE_BYTES;
-	bool was = choice->changed[page / 8] >> page % 8 & 1;
-
-	choice->changed[page / 8] |= 1u << page % 8;
-	return !was;
-}
-
-static bool page_is_changed(const struct choice *choice, uint64_t address)
-{
-	uint64_t page = (address - (choice->module->start & -ADA_PAGE_BYTES)) / ADA_PAGE_BYTES;
-
-	return choice->changed[page / 8] >> page % 8 & 1;
-}
-
-/* Pages that patches change anyway. */
-static uint32_t patched_pages(const struct choice *choice)
-{
-	const struct ada_plan_header *plan = choice->module->plan;
-	const struct ada_plan_hook *hook = (const struct ada_plan_hook *)((const char *)plan + plan->hooks_offset);
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < plan->hook_count; i++) {
-		uint64_t at = hook[i].form == ADA_PATCH_ISLAND ? hook[i].island_address : hook[i].patch_address;
-
-		if (choice->entries[i])
-			count += page_change(choice, choice->module->bias + hook[i].patch_address) +
-				 page_change(choice, choice->module->bias + at);
-	}
-	return count;
-}
-
 /* Not where the distance's bytes lie in two pages: the recorder, which may have to put the call back (recorder/budget/words.h), could be
  * killed between the two. */
 static bool may_change(struct choice *choice, uint64_t behind)
 {
 	uint64_t first = behind - sizeof(int32_t), last = behind - 1;
 
-	if (first / ADA_PAGE_BYTES != last / ADA_PAGE_BYTES || (!choice->left && !page_is_changed(choice, first)))
+	if (first / ADA_PAGE_BYTES != last / ADA_PAGE_BYTES || (!choice->left && !ada_pages_have(choice->pages, first)))
 		return false;
-	choice->left -= page_change(choice, first);
+	choice->left -= ada_pages_add(choice->pages, first);
 	return true;
 }
 
@@ -123,22 +89,14 @@ static uint32_t calls_choose(struct choice *choice, bool several)
 	return chosen;
 }
 
-static uint32_t choose_all(struct ada_module *module, const uint64_t *entries)
+static uint32_t choose_all(struct ada_module *module, const uint64_t *entries, struct ada_pages *pages, uint32_t patched)
 {
-	uint64_t bytes = ((module->end - module->start) / ADA_PAGE_BYTES + 2) / 8 + 1;
-	struct choice choice = { .module = module, .entries = entries, .changed = ada_sys_map(bytes) };
-	uint32_t chosen;
+	struct choice choice = { .module = module, .entries = entries, .pages = pages, .left = PAGES_OF_ANY + patched / PAGES_SHARE };
 
-	if (!choice.changed)
-		return 0;
-	choice.left = PAGES_OF_ANY + patched_pages(&choice) / PAGES_SHARE;
-	chosen = calls_choose(&choice, true);
-	chosen += calls_choose(&choice, false);
-	ada_sys_unmap(choice.changed, bytes);
-	return chosen;
+	return calls_choose(&choice, true) + calls_choose(&choice, false);
 }
 
-void ada_bind_build(struct ada_module *module, const uint64_t *entries)
+void ada_bind_build(struct ada_module *module, const uint64_t *entries, struct ada_pages *pages, uint32_t patched)
 {
 	const struct ada_plan_header *plan = module->plan;
 	struct ada_region *region = NULL;
@@ -148,8 +106,8 @@ void ada_bind_build(struct ada_module *module, const uint64_t *entries)
 	if (!plan->call_count || ada_core_shm()->unbound)
 		return;
 	if (!module->bound)
-		module->bound = ada_sys_map(plan->call_count * sizeof *module->bound);
-	chosen = module->bound ? choose_all(module, entries) : 0;
+		module->bound = ada_sys_map_whole(plan->call_count * sizeof *module->bound);
+	chosen = module->bound ? choose_all(module, entries, pages, patched) : 0;
 	if (!chosen)
 		return;
 	built = !ada_region_reserve_near(&region, module->start, module->end, chosen);

@@ -141,8 +141,22 @@ void ada_got_apply(struct ada_module *module, uint32_t id); /* needs the module 
  * entries: trampolines by hook number; 0: none. */
 void ada_got_forward(const struct ada_module *to, uint32_t id, const uint64_t *entries);
 
+/* --- pages.c: pages of a module's text that are about to change --- */
+
+struct ada_pages {
+	uint8_t *changed; /* bit by page; NULL: not open */
+	uint64_t start, count;
+};
+
+bool ada_pages_open(struct ada_pages *pages, const struct ada_module *module); /* false: no memory */
+bool ada_pages_add(struct ada_pages *pages, uint64_t address);		       /* true: it wasn't one yet */
+bool ada_pages_have(const struct ada_pages *pages, uint64_t address);
+void ada_pages_copy(const struct ada_pages *pages); /* makes them private; they may be written to */
+void ada_pages_close(struct ada_pages *pages);
+
 /* --- bind.c: calls that lead to near stubs. `entries`: the job's trampolines by hook number; 0: none --- */
-void ada_bind_build(struct ada_module *module, const uint64_t *entries);	   /* chooses calls, and builds their near stubs */
+/* Chooses calls, adds their pages to those of the `patched` patches, and builds the calls' near stubs. */
+void ada_bind_build(struct ada_module *module, const uint64_t *entries, struct ada_pages *pages, uint32_t patched);
 uint32_t ada_bind_write(const struct ada_module *module, const uint64_t *entries); /* into the open text; how many it has led there */
 
 /* --- loader.c, late.c --- */
