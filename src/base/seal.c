@@ -1,6 +1,7 @@
 /* See seal.h. The head of a sealed file is always the same but for its digits, so that a change of any byte shows. */
 #include "base/seal.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <libdeflate.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ static size_t body_begin(const char *text, size_t length)
 	return begin == length ? at : begin;
 }
 
-int ada_seal_replace(const char *path, const char *text, size_t length, struct ada_error *error)
+static int replace(const char *path, const char *text, size_t length, bool durable, struct ada_error *error)
 {
 	size_t begin = body_begin(text, length), total;
 	char *sealed, *at, digits[DIGITS + 1];
@@ -72,9 +73,19 @@ int ada_seal_replace(const char *path, const char *text, size_t length, struct a
 	total = (size_t)(at - sealed);
 	snprintf(digits, sizeof digits, "%08x", checksum_of(sealed, total));
 	memcpy(sealed + sizeof HEAD - 1, digits, DIGITS);
-	result = ada_file_replace(path, sealed, total, error);
+	result = durable ? ada_file_replace(path, sealed, total, error) : ada_file_replace_at(AT_FDCWD, path, sealed, total, false);
 	free(sealed);
-	return result;
+	return result && !durable ? ada_error_system(error, -result, "%s", path) : result;
+}
+
+int ada_seal_replace(const char *path, const char *text, size_t length, struct ada_error *error)
+{
+	return replace(path, text, length, true, error);
+}
+
+int ada_seal_replace_soon(const char *path, const char *text, size_t length, struct ada_error *error)
+{
+	return replace(path, text, length, false, error);
 }
 
 /* Most of the head is there: the rest was changed. */

@@ -15,6 +15,8 @@
 
 /* As ada_file_replace. `text` is one JSON object; where it begins with a checksum (an older text's), a new one takes its place. */
 int ada_seal_replace(const char *path, const char *text, size_t length, struct ada_error *error);
+/* The same, not durable: after a power failure the seal may be broken. For what is soon written anew. */
+int ada_seal_replace_soon(const char *path, const char *text, size_t length, struct ada_error *error);
 
 enum ada_seal {
 	ADA_SEAL_NONE, /* it has none: an earlier version wrote it, or someone else */

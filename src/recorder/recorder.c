@@ -122,6 +122,7 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 	if (recorder->server)
 		ada_server_close(recorder->server);
 	ada_stock_close(recorder->stock);
+	recorder->stock = NULL;
 	ada_presence_close(&recorder->presence);
 	ada_sched_close(recorder->sched);
 	ada_samples_close(recorder->samples);

@@ -1,7 +1,9 @@
 /* children HOW N [PROGRAM]: N children of forks, each of which calls leaf() once before anything else.
  *   turn, chain, crowd   one behind the other; each the last one's child; all at once, held until the last one is there
  *   exec                 in turn, and each executes PROGRAM then
+ *   various              in turn, child i calls leaf() i times more, from i % 3 threads more, and every fifth child 3,000 times more from each
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -26,6 +28,37 @@ static int chain(int left)
 		_exit(chain(left - 1));
 	}
 	return child > 0 && waitpid(child, &status, 0) == child && !status ? 0 : 1;
+}
+
+static void *leaves(void *number)
+{
+	int count = *(int *)number;
+
+	for (int i = 0; i < count + (count % 5 ? 0 : 3000); i++)
+		leaf(i);
+	return NULL;
+}
+
+static int various(int count)
+{
+	int status, failed = 0;
+
+	for (int i = 1; i <= count; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			pthread_t threads[2];
+
+			leaves(&i);
+			for (int t = 0; t < i % 3; t++)
+				pthread_create(&threads[t], NULL, leaves, &i);
+			for (int t = 0; t < i % 3; t++)
+				pthread_join(threads[t], NULL);
+			_exit(i);
+		}
+		failed |= waitpid(child, &status, 0) != child || WEXITSTATUS(status) != i;
+	}
+	return failed;
 }
 
 static int turn(int count, char *program)
@@ -72,5 +105,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
+	if (!strcmp(argv[1], "various"))
+		return various(count);
 	return !strcmp(argv[1], "chain") ? chain(count) : !strcmp(argv[1], "crowd") ? crowd(count) : turn(count, argv[3]);
 }

@@ -13,7 +13,7 @@ SMALL = ("--detail=off", "--index-buffer=1M")       # of each process: there are
 @pytest.fixture(scope="module")
 def children(tmp_path_factory):
     path = tmp_path_factory.mktemp("children") / "children"
-    subprocess.run(["gcc", "-O1", "-Wall", "-Werror", "-o", path, pathlib.Path(__file__).with_name("children.c")], check=True)
+    subprocess.run(["gcc", "-O1", "-pthread", "-Wall", "-Werror", "-o", path, pathlib.Path(__file__).with_name("children.c")], check=True)
     return path
 
 
@@ -33,6 +33,21 @@ def test_children_of_forks(ada, children, tmp_path, how, images, options):
     for name, manifest in manifests.items():
         traced = [module for module in manifest["modules"] if module["traced"]]
         assert traced and all((recording.path / name / module["symbols"]).exists() for module in traced)
+
+
+def test_no_child_has_anything_of_another(ada, children, tmp_path):
+    """The memory of one that has ended may be the next one's: of each the calls, threads and details are its own."""
+    if ada is None:
+        pytest.skip("tests ada itself")
+    result = ada.trace(tmp_path / "out", [children, "various", 40], timeout=300)
+    assert result.status == 0, result.stderr.decode()
+    recording = check_recording(ada, tmp_path / "out")
+    assert recording.lost() == 0
+    asked = ada("query", "--format=json", recording.path, "SELECT tid, count(*) AS calls FROM calls WHERE function = 'leaf' GROUP BY tid")
+    of_tid = {row["tid"]: row["calls"] for row in json.loads(asked.stdout)["rows"]}
+    calls = {manifest["exit"]["status"]: [of_tid.pop(thread["tid"]) for thread in manifest["threads"]]
+             for manifest in recording.manifests().values() if manifest["exit"]["status"]}
+    assert calls == {i: [i + (0 if i % 5 else 3000)] * (1 + i % 3) for i in range(1, 41)} and not of_tid
 
 
 def test_a_program_has_the_name_that_it_was_started_by(ada, tmp_path):

@@ -1,11 +1,14 @@
 /* What a segment begins with, where memory is scarce or its process may be gone soon, and what becomes of that. */
 #include "../test.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "recorder/host/huge.h"
-#include "recorder/index/segment.h"
+#include "recorder/index/segment_parts.h"
+#include "recorder/process/spare.h"
 #include "shared_places.h"
 
 #define HUGE_PAGE (2u << 20)
@@ -135,12 +138,200 @@ static void begins_small_where_its_process_may_be_gone_soon(void **state)
 	close(agent_fd);
 }
 
+static const struct ada_segment_options brief = { .shared = &shared,
+						  .index_buffer_bytes = 1 << 20,
+						  .detail_buffer_bytes = 1 << 20,
+						  .detail_stack_bytes = 128,
+						  .brief = true,
+						  .detail_mode = ADA_DETAIL_CIRCULAR };
+
+/* Tables that most processes hardly use begin small, too, and grow before they are full; marks once there are some, or it stays. */
+static void tables_begin_small(void **state)
+{
+	struct ada_segment segment;
+	const uint32_t threads = 256, modules = 32, marks = 512;
+
+	assert_int_equal(ada_segment_create(&segment, &brief, &agent_fd, NULL), 0);
+	segment.young_until_ns = UINT64_MAX;
+	assert_int_equal(segment.shm->marks_made, marks);
+	for (uint32_t used = 0; used <= ADA_THREADS_MAX; used += threads / 2) {
+		segment.shm->thread_count = used;
+		ada_segment_grow(&segment);
+		assert_true(segment.threads_ready >= (used < ADA_THREADS_MAX ? used + threads / 2 : used));
+		assert_true(segment.threads_ready <= (used <= threads / 2 ? threads : used + 2048));
+	}
+	for (uint32_t used = 0; used <= ADA_MODULES_MAX; used += modules / 2) {
+		segment.shm->module_count = used;
+		ada_segment_grow(&segment);
+		assert_true(segment.modules_ready >= (used < ADA_MODULES_MAX ? used + modules / 2 : used));
+		assert_true(segment.modules_ready <= (used <= modules / 2 ? modules : used + 256));
+	}
+	segment.shm->marks.head = 63;
+	ada_segment_grow(&segment);
+	assert_int_equal(segment.shm->marks_made, marks);
+	assert_false(ada_segment_stirs(&segment));
+	segment.shm->marks.head = 65;
+	assert_true(ada_segment_stirs(&segment));
+	ada_segment_grow(&segment);
+	assert_int_equal(segment.shm->marks_made, 0);
+	assert_false(ada_segment_stirs(&segment));
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+	assert_int_equal(ada_segment_create(&segment, &brief, &agent_fd, NULL), 0);
+	ada_segment_grow(&segment); /* it isn't young any more */
+	assert_int_equal(segment.shm->marks_made, 0);
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
+/* As whoever opens the file reads it: a hole stays one. */
+static uint8_t *content(const struct ada_segment *segment)
+{
+	uint8_t *bytes = malloc(segment->total_bytes);
+
+	for (uint64_t at = 0; at < segment->total_bytes;) {
+		ssize_t some = pread(segment->fd, bytes + at, segment->total_bytes - at, (off_t)at);
+
+		assert_true(some > 0);
+		at += (uint64_t)some;
+	}
+	return bytes;
+}
+
+static void soil(const struct ada_segment *segment)
+{
+	const struct ada_shm *shm = segment->shm;
+	uint8_t *base = (uint8_t *)shm;
+	const uint64_t places[] = { shm->free_offset,	       shm->sealed_offset,	   shm->heirs_offset,
+				    shm->modules_offset,       shm->threads_offset,	   shm->marks_offset,
+				    shm->policy_offset,	       shm->detail_free_offset,	   shm->detail_sealed_offset,
+				    shm->index_offset,	       shm->detail_offset,	   shm->small_offset,
+				    shm->total_bytes - 64,     shm->threads_offset - 4096, shm->policy_offset + ADA_POLICY_TABLE_BYTES,
+				    shm->index_offset + 40000, shm->detail_offset + 40000, shm->detail_small_sealed_offset };
+
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		memset(base + places[i], 0xa5, 64);
+	memset(base, 0x5a, sizeof *shm);
+}
+
+/* What a process left is gone: to its last byte the next one's segment is a new one. */
+static void a_renewed_one_is_as_a_new_one(void **state)
+{
+	struct ada_segment_options options = brief;
+	struct ada_segment segment, fresh;
+	uint8_t *is, *expected;
+
+	if (!shared.named)
+		test_skip("needs files with names");
+	options.named = true;
+	options.provider = 7;
+	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, NULL), 0);
+	assert_int_equal(ada_segment_policy_ahead(&segment, 1000), 0);
+	soil(&segment);
+	close(agent_fd);
+	options.ready = 3;
+	assert_int_equal(ada_segment_renew(&segment, &options, 7, &agent_fd), 0);
+	assert_true(ada_segment_in_use(&segment)); /* by the other open file */
+	close(agent_fd);
+	assert_int_equal(faccessat(shared.directory, "segment.7", F_OK, 0), -1);
+	assert_int_equal(faccessat(shared.directory, "ready.3", F_OK, 0), 0);
+	options.named = false;
+	assert_int_equal(ada_segment_create(&fresh, &options, &agent_fd, NULL), 0);
+	close(agent_fd);
+	is = content(&segment);
+	expected = content(&fresh);
+	assert_int_equal(segment.total_bytes, fresh.total_bytes);
+	assert_memory_equal(is, expected, fresh.total_bytes);
+	assert_int_equal(segment.chunks_ready, fresh.chunks_ready);
+	assert_int_equal(segment.detail_ready, fresh.detail_ready);
+	assert_int_equal(segment.threads_ready, fresh.threads_ready);
+	free(is);
+	free(expected);
+	ada_segment_destroy(&segment);
+	ada_segment_destroy(&fresh);
+	ada_shared_unlink(&shared, "ready.3");
+}
+
+/* Of other sizes it would be another. */
+static void one_that_does_not_fit_is_not_renewed(void **state)
+{
+	struct ada_segment_options options = brief;
+	struct ada_segment segment;
+
+	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, NULL), 0);
+	close(agent_fd);
+	options.detail_buffer_bytes *= 2;
+	assert_int_equal(ada_segment_renew(&segment, &options, 0, &agent_fd), -EINVAL);
+	options = brief;
+	options.index_buffer_bytes *= 2;
+	assert_int_equal(ada_segment_renew(&segment, &options, 0, &agent_fd), -EINVAL);
+	ada_segment_destroy(&segment);
+}
+
+static struct ada_segment named_create(uint32_t provider)
+{
+	struct ada_segment_options options = brief;
+	struct ada_segment segment;
+
+	options.named = true;
+	options.provider = provider;
+	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, NULL), 0);
+	close(agent_fd);
+	return segment;
+}
+
+static bool has_name(const char *name)
+{
+	return !faccessat(shared.directory, name, F_OK, 0);
+}
+
+static void spares_are_short_processes_segments(void **state)
+{
+	struct ada_segment_options options = brief;
+	struct ada_spares spares;
+	struct ada_segment segment, grown;
+
+	if (!shared.own)
+		test_skip("needs the recorder's own tmpfs");
+	options.named = true;
+	options.ready = 12;
+	ada_spares_open(&spares, &shared);
+	assert_false(ada_spares_take(&spares, &options, &segment, &agent_fd));
+	grown = named_create(1);
+	assert_int_equal(ada_segment_room(&grown, grown.policy, 2 << 20), 0);
+	assert_false(ada_spares_give(&spares, &grown, 1));
+	assert_true(grown.fd >= 0); /* still the caller's */
+	for (uint32_t provider = 2; provider < 2 + ADA_SPARES; provider++) {
+		segment = named_create(provider);
+		assert_true(ada_spares_give(&spares, &segment, provider));
+		assert_int_equal(segment.fd, -1);
+	}
+	assert_false(ada_spares_give(&spares, &grown, 1));
+	assert_true(ada_spares_take(&spares, &options, &segment, &agent_fd));
+	assert_int_equal(segment.shm->ready.number, 12);
+	assert_true(has_name("ready.12") && !has_name("segment.5") && has_name("segment.4"));
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+	options.index_buffer_bytes *= 2; /* what suits nobody is given up */
+	assert_false(ada_spares_take(&spares, &options, &segment, &agent_fd));
+	assert_false(has_name("segment.4"));
+	ada_spares_close(&spares);
+	assert_false(has_name("segment.2") || has_name("segment.3"));
+	ada_segment_destroy(&grown);
+	ada_shared_unlink(&shared, "ready.12");
+	ada_shared_unlink(&shared, "segment.1");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { IN_BOTH(a_young_one_gets_no_more_detail),
 					    IN_BOTH(what_needs_less_history_gets_little_more_detail),
 					    IN_BOTH(begins_small_where_memory_is_scarce),
-					    IN_BOTH(begins_small_where_its_process_may_be_gone_soon) };
+					    IN_BOTH(begins_small_where_its_process_may_be_gone_soon),
+					    IN_BOTH(tables_begin_small),
+					    IN(open_own, a_renewed_one_is_as_a_new_one),
+					    IN_BOTH(one_that_does_not_fit_is_not_renewed),
+					    IN(open_own, spares_are_short_processes_segments) };
 
 	if (geteuid())
 		become_one_who_mounts();

@@ -108,13 +108,25 @@ json_object *ada_json_exit_of(const struct ada_exit_info *exit, const char *prog
 	return object;
 }
 
-int ada_json_replace(const char *path, json_object *object, struct ada_error *error)
+static int replace(const char *path, json_object *object, bool durable, struct ada_error *error)
 {
 	size_t length;
 	const char *text = json_object_to_json_string_length(
 		object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE, &length);
-	int status = text ? ada_seal_replace(path, text, length, error) : ada_error_system(error, ENOMEM, "%s", path);
+	int status = !text   ? ada_error_system(error, ENOMEM, "%s", path) :
+		     durable ? ada_seal_replace(path, text, length, error) :
+			       ada_seal_replace_soon(path, text, length, error);
 
 	json_object_put(object);
 	return status;
+}
+
+int ada_json_replace(const char *path, json_object *object, struct ada_error *error)
+{
+	return replace(path, object, true, error);
+}
+
+int ada_json_replace_soon(const char *path, json_object *object, struct ada_error *error)
+{
+	return replace(path, object, false, error);
 }

@@ -75,7 +75,8 @@ static int replace_by_reserve(const struct ada_paper *paper, json_object *object
 int ada_paper_replace(const struct ada_paper *paper, json_object *object, struct ada_error *error)
 {
 	struct ada_error why = { "" };
-	int status = ada_json_replace(paper->path, json_object_get(object), &why);
+	int status = paper->soon ? ada_json_replace_soon(paper->path, json_object_get(object), &why) :
+				   ada_json_replace(paper->path, json_object_get(object), &why);
 
 	if (paper->session && (status == -ENOSPC || status == -EDQUOT))
 		return replace_by_reserve(paper, object, error);

@@ -58,6 +58,7 @@ static void write_paper(struct ada_scribe *scribe, struct ada_paper *paper)
 	int status;
 
 	paper->object = NULL;
+	paper->soon = paper->first;
 	paper->busy = true;
 	pthread_mutex_unlock(&scribe->lock);
 	start_ns = ada_clock_boottime_ns();
@@ -133,6 +134,7 @@ void ada_scribe_write(struct ada_scribe *scribe, struct ada_paper *paper, json_o
 	pthread_mutex_lock(&scribe->lock);
 	json_object_put(paper->object);
 	paper->object = object;
+	paper->first = first;
 	if (!scribe->count) {
 		write_paper(scribe, paper);
 	} else if (!paper->pending) {

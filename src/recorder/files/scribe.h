@@ -13,8 +13,8 @@ struct ada_paper {
 	const struct ada_session *session; /* session whose reserve it takes where the disk is full; NULL: none */
 	/* The scribe's, under its lock */
 	struct ada_paper *next;
-	json_object *object; /* what is to be written; NULL: nothing */
-	bool busy;
+	json_object *object;	/* what is to be written; NULL: nothing */
+	bool busy, first, soon; /* soon: the object that is being written came as `first` */
 	/* Any thread's to read by the functions below */
 	bool pending;
 	uint64_t written, pause_ns;
@@ -23,7 +23,8 @@ struct ada_paper {
 
 struct ada_scribe;
 int ada_scribe_open(struct ada_scribe **scribe);
-/* Takes the object. It replaces an older object that nobody has begun to write. `first`: before all other papers. */
+/* Takes the object. It replaces an older object that nobody has begun to write. `first`: before all other papers, and not durable, since it
+ * is written anew at the end at the latest. */
 void ada_scribe_write(struct ada_scribe *scribe, struct ada_paper *paper, json_object *object, bool first);
 void ada_scribe_wait(struct ada_scribe *scribe);  /* until all is written */
 void ada_scribe_close(struct ada_scribe *scribe); /* NULL: nothing */

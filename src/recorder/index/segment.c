@@ -134,13 +134,12 @@ static void point(struct ada_segment *segment, void *memory, const struct ada_sh
 	segment->detail_small_pool = base + layout->detail_small_offset;
 }
 
-/* What every hook reads: marks, the empty table 0 with the flags of function 0, the states. */
+/* What every hook reads: the empty table 0 with the flags of function 0, the states. */
 static int policy_begin(struct ada_segment *segment)
 {
-	return ada_segment_room(segment, segment->marks, ADA_MARKS * sizeof(struct ada_mark)) ?:
-		       ada_segment_policy_room(segment, 0, ADA_POLICY_MASKS + ADA_PAGE_BYTES) ?:
-		       ada_segment_policy_room(segment, ADA_POLICY_CLASSES, ADA_PAGE_BYTES)   ?:
-		       ada_segment_policy_room(segment, ADA_POLICY_FLAGS, ADA_PAGE_BYTES)     ?:
+	return ada_segment_policy_room(segment, 0, ADA_POLICY_MASKS + ADA_PAGE_BYTES)	    ?:
+		       ada_segment_policy_room(segment, ADA_POLICY_CLASSES, ADA_PAGE_BYTES) ?:
+		       ada_segment_policy_room(segment, ADA_POLICY_FLAGS, ADA_PAGE_BYTES)   ?:
 		       ada_segment_policy_room(segment, ADA_POLICY_STATES, ADA_RULES_MAX * sizeof(struct ada_rule_state));
 }
 
@@ -183,7 +182,7 @@ static int prepare(struct ada_segment *segment, const struct ada_shm *layout, bo
 	if (segment->small_chunks)
 		madvise(segment->small_pool, layout->total_bytes - layout->small_offset, MADV_NOHUGEPAGE);
 	return ada_segment_room(segment, segment->shm, layout->modules_offset)		     ?:
-		       ada_segment_grow_tables(segment)					     ?:
+		       ada_segment_begin_tables(segment, small)				     ?:
 		       ada_segment_room(segment, segment->threads_free, ADA_THREADS_MAX / 8) ?:
 		       policy_begin(segment)						     ?:
 		       (segment->detail_chunks ? ada_segment_room(segment, segment->detail_free_map, segment->maps_end - layout->detail_free_offset) : 0) ?:
@@ -196,6 +195,41 @@ static void name_of(char name[ADA_SHARED_NAME_BYTES], const struct ada_segment_o
 		ada_shared_ready_name(name, options->ready);
 	else
 		ada_shared_segment_name(name, options->provider);
+}
+
+/* Memory and header of a segment that is mapped, and empty. */
+static int begin(struct ada_segment *segment, struct ada_shm *layout, const struct ada_segment_options *options)
+{
+	int status = prepare(segment, layout, options->scarce || options->brief);
+
+	if (status)
+		return status;
+	layout->index_mode = options->index_mode;
+	layout->on_full = options->on_full;
+	layout->ticks_a_wait = options->ticks_a_wait;
+	layout->poison = options->poison;
+	layout->unbound = options->unbound;
+	layout->price_wanted = options->price_wanted;
+	layout->filters_wanted = options->filters_wanted;
+	layout->pid = options->pid;
+	layout->provider = options->provider;
+	layout->ready = (struct ada_ready_part){ .number = options->ready, .children = options->children };
+	layout->recorder_pid = (uint32_t)getpid();
+	layout->index_front = segment->chunks_ready;
+	layout->marks_made = segment->marks_made;
+	layout->allowed_bytes = options->allowed_bytes;
+	layout->policy_flags = layout->policy_offset + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
+	layout->detail.pin.start = ADA_PIN_NONE;
+	layout->detail.own_start = UINT64_MAX;
+	*segment->shm = *layout;
+	segment->looked_ns = ada_clock_boottime_ns();
+	if (options->scarce)
+		segment->room_bytes = 0; /* until more is allowed */
+	else if (options->brief && ada_segment_recycles_detail(segment))
+		ada_segment_begin_small_detail(segment);
+	else
+		ada_segment_grow_detail(segment, detail_at_start(segment));
+	return 0;
 }
 
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
@@ -218,36 +252,10 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 		goto fail;
 	}
 	point(segment, memory, &layout);
-	status = prepare(segment, &layout, options->scarce || options->brief);
-	if (status) {
-		status = ada_error_system(error, -status, "no room in %s for a buffer", ada_shared_text(options->shared));
-		goto fail;
-	}
-	layout.index_mode = options->index_mode;
-	layout.on_full = options->on_full;
-	layout.ticks_a_wait = options->ticks_a_wait;
-	layout.poison = options->poison;
-	layout.unbound = options->unbound;
-	layout.price_wanted = options->price_wanted;
-	layout.filters_wanted = options->filters_wanted;
-	layout.pid = options->pid;
-	layout.provider = options->provider;
-	layout.ready = (struct ada_ready_part){ .number = options->ready, .children = options->children };
-	layout.recorder_pid = (uint32_t)getpid();
-	layout.index_front = segment->chunks_ready;
-	layout.allowed_bytes = options->allowed_bytes;
-	layout.policy_flags = layout.policy_offset + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
-	layout.detail.pin.start = ADA_PIN_NONE;
-	layout.detail.own_start = UINT64_MAX;
-	*segment->shm = layout;
-	segment->looked_ns = ada_clock_boottime_ns();
-	if (options->scarce)
-		segment->room_bytes = 0; /* until more is allowed */
-	else if (options->brief && ada_segment_recycles_detail(segment))
-		ada_segment_begin_small_detail(segment);
-	else
-		ada_segment_grow_detail(segment, detail_at_start(segment));
-	return 0;
+	status = begin(segment, &layout, options);
+	if (!status)
+		return 0;
+	status = ada_error_system(error, -status, "no room in %s for a buffer", ada_shared_text(options->shared));
 fail:
 	if (*agent_fd >= 0)
 		close(*agent_fd);
@@ -255,6 +263,47 @@ fail:
 	ada_segment_destroy(segment);
 	if (options->named)
 		ada_shared_unlink(options->shared, name);
+	return status;
+}
+
+/* Whatever was written becomes what a hole reads as. */
+static int clear(const struct ada_segment *segment)
+{
+	off_t from = 0, to = 0;
+
+	while ((from = lseek(segment->fd, to, SEEK_DATA)) >= 0) {
+		to = lseek(segment->fd, from, SEEK_HOLE);
+		if (to < 0)
+			break;
+		memset((uint8_t *)segment->shm + from, 0, (size_t)(to - from));
+	}
+	return errno == ENXIO ? 0 : -errno; /* behind the last piece */
+}
+
+int ada_segment_renew(struct ada_segment *segment, const struct ada_segment_options *options, uint32_t provider, int *agent_fd)
+{
+	struct ada_segment renewed = { .fd = segment->fd, .room_bytes = UINT64_MAX };
+	char from[ADA_SHARED_NAME_BYTES], to[ADA_SHARED_NAME_BYTES];
+	struct ada_shm layout = { 0 };
+	int status;
+
+	lay_out(&renewed, &layout, options);
+	if (renewed.total_bytes != segment->total_bytes || renewed.chunks != segment->chunks ||
+	    renewed.detail_chunks != segment->detail_chunks || renewed.small_chunks != segment->small_chunks)
+		return -EINVAL;
+	status = clear(segment);
+	if (status)
+		return status;
+	point(&renewed, segment->shm, &layout);
+	*segment = renewed;
+	ada_shared_segment_name(from, provider);
+	name_of(to, options);
+	*agent_fd = ada_shared_again(segment->fd);
+	status = *agent_fd < 0 ? -errno : begin(segment, &layout, options) ?: ada_shared_rename(options->shared, from, to);
+	if (status && *agent_fd >= 0) {
+		close(*agent_fd);
+		*agent_fd = -1;
+	}
 	return status;
 }
 

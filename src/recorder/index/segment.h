@@ -38,6 +38,7 @@ struct ada_segment {
 	uint32_t chunks_ready;
 	uint32_t small_ready, detail_small_ready; /* all before it were seen to have pages */
 	uint32_t threads_ready, modules_ready;
+	uint32_t marks_made;		 /* 0: all */
 	uint32_t detail_ready;		 /* all before it have pages */
 	uint32_t detail_taken;		 /* where detail_exhausted: up to here the agent took chunks itself */
 	uint64_t room_bytes;		 /* that the pools may still get from here: ada_segment_allow */
@@ -84,6 +85,9 @@ struct ada_segment_options {
 uint64_t ada_segment_bytes(const struct ada_segment_options *options); /* of the whole segment */
 /* Creates a segment with its first chunks ready. *agent_fd: another open file of the segment for the agent; the caller closes it. */
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
+/* Makes a new segment, in its memory, of one that nobody else has mapped or open and that has the provider's name. 0 or -errno: the caller
+ * destroys it. */
+int ada_segment_renew(struct ada_segment *segment, const struct ada_segment_options *options, uint32_t provider, int *agent_fd);
 /* Gives a segment that lay ready the pid, provider and name of the options. 0 or -errno: the caller destroys the segment. */
 int ada_segment_assign(struct ada_segment *segment, const struct ada_segment_options *options);
 /* Removes the name of a segment that lies ready. */

@@ -175,8 +175,7 @@ void ada_shared_remove(struct ada_shared *shared)
 	ada_shared_close(shared);
 }
 
-/* A second open file. */
-static int open_again(int fd)
+int ada_shared_again(int fd)
 {
 	char path[40];
 
@@ -193,7 +192,7 @@ int ada_shared_file(const struct ada_shared *shared, const char *name, uint64_t 
 		      openat(shared->directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	made = *fd >= 0 && !ftruncate(*fd, (off_t)bytes);
 	if (other)
-		*other = made ? open_again(*fd) : -1;
+		*other = made ? ada_shared_again(*fd) : -1;
 	if (made && (!other || *other >= 0))
 		return 0;
 	status = ada_error_system(error, errno, "%s: no shared memory%s", ada_shared_text(shared), errno == EFBIG ? " (ulimit -f)" : "");

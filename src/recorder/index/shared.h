@@ -42,6 +42,7 @@ int ada_shared_unname(struct ada_shared *shared, struct ada_error *error);
 /* A file of `bytes` without memory yet. `name`: NULL, or where files have names its own. *other: a second open file of it (no dup:
  * each counts by itself), for another process; NULL: not wanted. The caller closes both. */
 int ada_shared_file(const struct ada_shared *shared, const char *name, uint64_t bytes, int *fd, int *other, struct ada_error *error);
+int ada_shared_again(int fd); /* another open file of a file that is open; -1: errno */
 int ada_shared_rename(const struct ada_shared *shared, const char *from, const char *to); /* 0, where files have no names, too; or -errno */
 void ada_shared_unlink(const struct ada_shared *shared, const char *name);		  /* nothing where there is none of that name */
 void ada_shared_segment_name(char name[ADA_SHARED_NAME_BYTES], uint32_t provider);

@@ -12,6 +12,7 @@
 #include "recorder/process/space.h"
 #include "recorder/process/grower.h"
 #include "recorder/process/server.h"
+#include "recorder/process/spare.h"
 #include "recorder/state/provider.h"
 
 #define SECOND_NS 1000000000ull
@@ -43,6 +44,7 @@ struct ada_stock {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct place places[ADA_READY_PLACES]; /* those of the page */
+	struct ada_spares spares;
 	size_t wanted;
 	uint32_t last; /* number given */
 	bool quit;
@@ -130,14 +132,15 @@ static struct ada_segment_options options_of(const struct ada_stock *stock, uint
 	return options;
 }
 
-static bool segment_make(const struct ada_stock *stock, struct place *place)
+static bool segment_make(struct ada_stock *stock, struct place *place)
 {
 	struct ada_segment_options options = options_of(stock, place->number);
 	uint64_t room = plenty(stock);
 
 	options.allowed_bytes = room / ADA_READY_PLACES; /* until the grower knows the process */
 	options.brief = place->number > FIRST;
-	if (!room || ada_segment_create(&place->segment, &options, &place->agent_fd, NULL))
+	if (!room || (!(options.brief && ada_spares_take(&stock->spares, &options, &place->segment, &place->agent_fd)) &&
+		      ada_segment_create(&place->segment, &options, &place->agent_fd, NULL)))
 		return false;
 	if (!ada_segment_policy_ahead(&place->segment, FUNCTIONS)) /* else it is made when it is needed, and a child asks */
 		place->segment.shm->ready.functions = FUNCTIONS;
@@ -296,15 +299,22 @@ int ada_stock_open(struct ada_stock **result, struct ada_recorder *recorder, str
 	stock->options.named = recorder->shared.named;
 	stock->wanted = AT_START;
 	note_layout(stock);
+	ada_spares_open(&stock->spares, &recorder->shared);
 	pthread_mutex_init(&stock->lock, NULL);
 	pthread_cond_init(&stock->changed, NULL);
 	status = pthread_create(&stock->thread, NULL, stock_fill, stock);
 	if (status) {
+		ada_spares_close(&stock->spares);
 		free(stock);
 		return ada_error_system(error, status, "no thread");
 	}
 	*result = stock;
 	return 0;
+}
+
+bool ada_stock_give(struct ada_stock *stock, struct ada_segment *segment, uint32_t provider)
+{
+	return stock && ada_spares_give(&stock->spares, segment, provider);
 }
 
 /* --- who takes them ----------------------------------------------------------------------------------------------------- */
@@ -493,6 +503,7 @@ void ada_stock_close(struct ada_stock *stock)
 			state_change(&was, ADA_READY_LIES);
 			discard(stock, &was);
 		}
+	ada_spares_close(&stock->spares);
 	pthread_mutex_destroy(&stock->lock);
 	pthread_cond_destroy(&stock->changed);
 	free(stock);

@@ -346,5 +346,6 @@ void ada_manifest_write(struct ada_provider *provider)
 	add_recording(manifest, provider);
 	json_object_object_add(manifest, "finalized", json_object_new_boolean(provider->finalized));
 	/* Nothing of a process is drained before its first one is there. */
-	ada_scribe_write(provider->recorder->scribe, &provider->manifest, manifest, !ada_paper_written(&provider->manifest));
+	ada_scribe_write(provider->recorder->scribe, &provider->manifest, manifest,
+			 !ada_paper_written(&provider->manifest) && !provider->finalized);
 }
