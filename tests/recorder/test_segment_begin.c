@@ -299,14 +299,17 @@ static void spares_are_short_processes_segments(void **state)
 	assert_false(ada_spares_take(&spares, &options, &segment, &agent_fd));
 	grown = named_create(1);
 	assert_int_equal(ada_segment_room(&grown, grown.policy, 2 << 20), 0);
-	assert_false(ada_spares_give(&spares, &grown, 1));
-	assert_true(grown.fd >= 0); /* still the caller's */
+	assert_false(ada_spares_want(&spares, &grown));
 	for (uint32_t provider = 2; provider < 2 + ADA_SPARES; provider++) {
 		segment = named_create(provider);
-		assert_true(ada_spares_give(&spares, &segment, provider));
+		assert_true(ada_spares_want(&spares, &segment));
+		assert_int_equal(spares.count, provider - 2); /* its process's manifest isn't on the disk yet */
+		ada_spares_give(&spares, &segment, provider);
 		assert_int_equal(segment.fd, -1);
 	}
-	assert_false(ada_spares_give(&spares, &grown, 1));
+	segment = named_create(9);
+	assert_false(ada_spares_want(&spares, &segment)); /* there are enough */
+	ada_segment_destroy(&segment);
 	assert_true(ada_spares_take(&spares, &options, &segment, &agent_fd));
 	assert_int_equal(segment.shm->ready.number, 12);
 	assert_true(has_name("ready.12") && !has_name("segment.5") && has_name("segment.4"));
@@ -315,11 +318,18 @@ static void spares_are_short_processes_segments(void **state)
 	options.index_buffer_bytes *= 2; /* what suits nobody is given up */
 	assert_false(ada_spares_take(&spares, &options, &segment, &agent_fd));
 	assert_false(has_name("segment.4"));
+	segment = named_create(10);
+	assert_true(ada_spares_want(&spares, &segment));
+	assert_true(ada_spares_want(&spares, &segment));
+	assert_false(ada_spares_want(&spares, &segment)); /* two are promised */
+	ada_segment_destroy(&segment);
 	ada_spares_close(&spares);
 	assert_false(has_name("segment.2") || has_name("segment.3"));
 	ada_segment_destroy(&grown);
 	ada_shared_unlink(&shared, "ready.12");
 	ada_shared_unlink(&shared, "segment.1");
+	ada_shared_unlink(&shared, "segment.9");
+	ada_shared_unlink(&shared, "segment.10");
 }
 
 int main(void)

@@ -518,13 +518,10 @@ bool ada_provider_forget(struct ada_provider *provider)
 	    ada_paper_pending(&provider->descriptors))
 		return provider->forgotten;
 	ada_arena_note_provider_state(provider->recorder->arena, provider->number, ADA_ARENA_FINISHED);
-	/* Released already: nobody else has it. */
-	if (provider->mapped || provider->segment.fd < 0 ||
-	    !ada_stock_give(provider->recorder->stock, &provider->segment, provider->number)) {
+	if (provider->spare && provider->recorder->stock)
+		ada_stock_give(provider->recorder->stock, &provider->segment, provider->number);
+	else
 		unlink_segment(provider);
-		if (!provider->mapped)
-			ada_segment_destroy(&provider->segment);
-	}
 	for (size_t i = 0; i < provider->drain.lanes.count; i++)
 		ada_lane_forget(&provider->drain.lanes.items[i], &provider->drain.options);
 	provider->forgotten = true;
@@ -547,7 +544,9 @@ bool ada_provider_release(struct ada_provider *provider, bool now)
 	ada_policy_leave(provider->recorder->policy, provider);
 	ada_segment_leave(&provider->segment);
 	provider->mapped = false;
-	if (now || provider->forgotten) /* else ada_provider_forget, while it has its name */
+	/* It needs its name, which goes with the last manifest: ada_provider_forget gives it. */
+	provider->spare = !now && !provider->forgotten && ada_stock_wants(provider->recorder->stock, &provider->segment);
+	if (!provider->spare)
 		ada_segment_destroy(&provider->segment);
 	pthread_mutex_unlock(&provider->lock);
 	return true;

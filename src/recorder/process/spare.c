@@ -10,25 +10,30 @@ void ada_spares_open(struct ada_spares *spares, const struct ada_shared *shared)
 	pthread_mutex_init(&spares->lock, NULL);
 }
 
-bool ada_spares_give(struct ada_spares *spares, struct ada_segment *segment, uint32_t provider)
+bool ada_spares_want(struct ada_spares *spares, const struct ada_segment *segment)
 {
 	struct stat file;
-	bool given;
+	bool wanted;
 
 	/* In the recorder's own tmpfs alone there are names that nobody else sees. */
 	if (!spares->shared->own || !spares->shared->named || fstat(segment->fd, &file) ||
 	    (uint64_t)file.st_blocks * BLOCK_BYTES > BYTES_MOST)
 		return false;
 	pthread_mutex_lock(&spares->lock);
-	given = spares->count < ADA_SPARES;
-	if (given) {
-		spares->items[spares->count].segment = *segment;
-		spares->items[spares->count++].provider = provider;
-	}
+	wanted = spares->count + spares->promised < ADA_SPARES;
+	spares->promised += wanted;
 	pthread_mutex_unlock(&spares->lock);
-	if (given)
-		*segment = (struct ada_segment){ .fd = -1 };
-	return given;
+	return wanted;
+}
+
+void ada_spares_give(struct ada_spares *spares, struct ada_segment *segment, uint32_t provider)
+{
+	pthread_mutex_lock(&spares->lock);
+	spares->promised--;
+	spares->items[spares->count].segment = *segment;
+	spares->items[spares->count++].provider = provider;
+	pthread_mutex_unlock(&spares->lock);
+	*segment = (struct ada_segment){ .fd = -1 };
 }
 
 /* The newest, whose pages are in the caches. */

@@ -16,12 +16,15 @@ struct ada_spares {
 		struct ada_segment segment;
 		uint32_t provider; /* whose name it has */
 	} items[ADA_SPARES];
-	size_t count;
+	size_t count, promised;
 };
 
 void ada_spares_open(struct ada_spares *spares, const struct ada_shared *shared);
-/* Takes a segment that nobody else has mapped or open, with its name. False: it has grown, or there are enough. */
-bool ada_spares_give(struct ada_spares *spares, struct ada_segment *segment, uint32_t provider);
+/* Whether this segment, which nobody else has mapped or open, is wanted: then ada_spares_give follows. False: it has
+ * grown, or there are enough. */
+bool ada_spares_want(struct ada_spares *spares, const struct ada_segment *segment);
+/* Takes a segment that is wanted, with its name. */
+void ada_spares_give(struct ada_spares *spares, struct ada_segment *segment, uint32_t provider);
 /* As ada_segment_create of a brief process, which it spares. False: there is none that suits the options. */
 bool ada_spares_take(struct ada_spares *spares, const struct ada_segment_options *options, struct ada_segment *segment, int *agent_fd);
 void ada_spares_close(struct ada_spares *spares);

@@ -312,9 +312,14 @@ int ada_stock_open(struct ada_stock **result, struct ada_recorder *recorder, str
 	return 0;
 }
 
-bool ada_stock_give(struct ada_stock *stock, struct ada_segment *segment, uint32_t provider)
+bool ada_stock_wants(struct ada_stock *stock, const struct ada_segment *segment)
 {
-	return stock && ada_spares_give(&stock->spares, segment, provider);
+	return stock && ada_spares_want(&stock->spares, segment);
+}
+
+void ada_stock_give(struct ada_stock *stock, struct ada_segment *segment, uint32_t provider)
+{
+	ada_spares_give(&stock->spares, segment, provider);
 }
 
 /* --- who takes them ----------------------------------------------------------------------------------------------------- */

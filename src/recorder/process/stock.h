@@ -32,8 +32,9 @@ void ada_stock_await(struct ada_stock *stock, uint32_t number);
 /* Waits until all that have taken a segment by now have been heard to their end. */
 void ada_stock_settle(struct ada_stock *stock);
 
-/* As ada_spares_give. */
-bool ada_stock_give(struct ada_stock *stock, struct ada_segment *segment, uint32_t provider);
+/* As ada_spares_want and ada_spares_give. */
+bool ada_stock_wants(struct ada_stock *stock, const struct ada_segment *segment);
+void ada_stock_give(struct ada_stock *stock, struct ada_segment *segment, uint32_t provider);
 /* Somebody has taken a segment, and no longer waits. `forks`: others will come soon. */
 void ada_stock_refill(struct ada_stock *stock, bool forks);
 void ada_stock_rest(struct ada_stock *stock); /* makes no more: before the server goes */

@@ -125,6 +125,7 @@ struct ada_provider {
 	struct ada_exit_info exit;
 	unsigned unused_turns;	      /* turns in a row in which no process had the segment, though its own one lives */
 	bool begun, ended, finalized; /* first manifest written; process gone; last manifest written */
+	bool spare;		      /* its segment is to be another's, once that has no name of this process any more */
 	bool forgotten;		      /* its names in the shared memory and the arena are gone */
 	char *stopped;		      /* why recording ended before the process did, in words; NULL: it did not */
 	bool stop_as_asked;
