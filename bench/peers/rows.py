@@ -169,7 +169,7 @@ class Memory(Row):
             try:
                 if process.stdout.readline() != b"ready\n":
                     raise Skipped("doesn't come so far")
-                time.sleep(1)           # a tracer's own threads come to rest
+                time.sleep(3)           # a tracer's own threads come to rest, and give back what they made ahead
                 mib = memory_mib(tree(process.pid)) + memory_mib(tool.pids()) - before
                 process.stdin.close()
                 process.wait(60)

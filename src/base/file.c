@@ -161,7 +161,7 @@ int ada_file_replace_at(int directory, const char *name, const void *bytes, size
 	return status;
 }
 
-int ada_file_replace(const char *path, const void *bytes, size_t length, struct ada_error *error)
+static int replace(const char *path, const void *bytes, size_t length, bool durable, struct ada_error *error)
 {
 	char directory[PATH_MAX], shown[PATH_MAX];
 	const char *slash = strrchr(path, '/');
@@ -169,11 +169,21 @@ int ada_file_replace(const char *path, const void *bytes, size_t length, struct 
 
 	if (!status) {
 		fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		status = fd < 0 ? -errno : ada_file_replace_at(fd, slash ? slash + 1 : path, bytes, length, true);
+		status = fd < 0 ? -errno : ada_file_replace_at(fd, slash ? slash + 1 : path, bytes, length, durable);
 		if (fd >= 0)
 			close(fd);
 	}
 	return status ? ada_error_system(error, -status, "can't write %s", ada_directory_shown(path, shown)) : 0;
+}
+
+int ada_file_replace(const char *path, const void *bytes, size_t length, struct ada_error *error)
+{
+	return replace(path, bytes, length, true, error);
+}
+
+int ada_file_replace_soon(const char *path, const void *bytes, size_t length, struct ada_error *error)
+{
+	return replace(path, bytes, length, false, error);
 }
 
 int ada_path(char *path, const char *format, ...)

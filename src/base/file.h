@@ -17,8 +17,10 @@ int ada_file_write_at(int fd, const void *bytes, size_t length, off_t offset); /
 /* Writes a new file beside it (PATH.NUMBER.tmp, mode 0600), fsync, rename, fsync of the directory: readers see the old or the new
  * whole, and no link that lies there is followed. */
 int ada_file_replace(const char *path, const void *bytes, size_t length, struct ada_error *error);
-/* The same, without a message. Not durable: no fsync. Nobody waits for the disk, and after a power failure the file may be empty or
- * in part what it was to be: for whoever reads such files with a checksum. */
+/* The same, not durable: no fsync. Nobody waits for the disk, and after a power failure the file may be empty or in part what it was to
+ * be: for whoever reads such files with a checksum, or writes them anew soon. */
+int ada_file_replace_soon(const char *path, const void *bytes, size_t length, struct ada_error *error);
+/* Either of them, without a message. */
 int ada_file_replace_at(int directory, const char *name, const void *bytes, size_t length, bool durable);
 /* Whether somebody holds flock(LOCK_EX) on it; `flags`: more of open's. */
 bool ada_file_is_held(const char *path, int flags);

@@ -1,7 +1,6 @@
 /* See seal.h. The head of a sealed file is always the same but for its digits, so that a change of any byte shows. */
 #include "base/seal.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <libdeflate.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -73,9 +72,9 @@ static int replace(const char *path, const char *text, size_t length, bool durab
 	total = (size_t)(at - sealed);
 	snprintf(digits, sizeof digits, "%08x", checksum_of(sealed, total));
 	memcpy(sealed + sizeof HEAD - 1, digits, DIGITS);
-	result = durable ? ada_file_replace(path, sealed, total, error) : ada_file_replace_at(AT_FDCWD, path, sealed, total, false);
+	result = durable ? ada_file_replace(path, sealed, total, error) : ada_file_replace_soon(path, sealed, total, error);
 	free(sealed);
-	return result && !durable ? ada_error_system(error, -result, "%s", path) : result;
+	return result;
 }
 
 int ada_seal_replace(const char *path, const char *text, size_t length, struct ada_error *error)

@@ -12,7 +12,8 @@
 
 static char directory[] = "/tmp/ada-scribe-XXXXXX";
 static uint64_t boottime_ns, thread_ns; /* what the clocks say */
-static uint64_t waits_ns, works_ns;	/* what making a file or its directory durable takes */
+static unsigned synced;
+static uint64_t waits_ns, works_ns; /* what making a file or its directory durable takes */
 
 uint64_t __wrap_ada_clock_boottime_ns(void);
 uint64_t __wrap_ada_clock_thread_ns(void);
@@ -32,6 +33,7 @@ int fsync(int fd)
 {
 	boottime_ns += waits_ns + works_ns;
 	thread_ns += works_ns;
+	synced++;
 	return 0;
 }
 
@@ -54,6 +56,26 @@ static uint64_t pause_behind(uint64_t waits, uint64_t works)
 	return pause_ns;
 }
 
+/* A process's first manifest says little, and others follow: nobody waits for the disk. */
+static void the_first_is_not_synced(void **state)
+{
+	struct ada_paper paper = {};
+	struct ada_scribe *scribe;
+
+	snprintf(paper.path, sizeof paper.path, "%s/manifest.json", directory);
+	assert_int_equal(ada_scribe_open(&scribe), 0);
+	synced = 0;
+	ada_scribe_write(scribe, &paper, json_object_new_object(), true);
+	ada_scribe_wait(scribe);
+	assert_int_equal(synced, 0);
+	assert_int_equal(access(paper.path, R_OK), 0);
+	ada_scribe_write(scribe, &paper, json_object_new_object(), false);
+	ada_scribe_wait(scribe);
+	assert_int_equal(synced, 2); /* the file and its directory */
+	ada_scribe_close(scribe);
+	unlink(paper.path);
+}
+
 static void a_twentieth_of_the_time(void **state)
 {
 	assert_int_equal(pause_behind(1 * MS, 0), 2 * 20 * MS);
@@ -71,6 +93,7 @@ static void a_slow_disk_keeps_nobody_waiting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_is_not_synced),
 		cmocka_unit_test(a_twentieth_of_the_time),
 		cmocka_unit_test(a_slow_disk_keeps_nobody_waiting),
 	};

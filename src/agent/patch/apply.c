@@ -338,7 +338,7 @@ static void entries_keep(struct application *job)
 	const struct ada_plan_header *plan = module->plan;
 
 	if (!module->entries)
-		module->entries = ada_sys_map_whole(plan->function_count * sizeof *module->entries);
+		module->entries = ada_sys_map(plan->function_count * sizeof *module->entries);
 	for (uint32_t i = 0; module->entries && i < plan->hook_count; i++)
 		if (job->entries[i] && !is_intercept(job, hook_at(plan, i)))
 			module->entries[hook_at(plan, i)->function] = job->entries[i];

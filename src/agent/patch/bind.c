@@ -38,15 +38,19 @@ static int32_t distance_planned(const struct ada_module *module, const struct ad
 	return module->bias + ada_plan_function_at(module->plan, hook->function)->address - return_address_of(module, call);
 }
 
-/* Whether it is hooked by the present job, and the call as planned. */
-static bool is_as_planned(const struct ada_module *module, const uint64_t *entries, const struct ada_plan_call *call)
+/* Whether it calls a function that the present job hooks. */
+static bool is_hooked(const struct ada_module *module, const uint64_t *entries, const struct ada_plan_call *call)
+{
+	return call->hook < module->plan->hook_count && entries[call->hook];
+}
+
+/* Whether a call of a function that is hooked is as planned. */
+static bool is_as_planned(const struct ada_module *module, const struct ada_plan_call *call)
 {
 	uint64_t behind = return_address_of(module, call);
 	int32_t distance = distance_planned(module, call);
 	const Elf64_Phdr *segment;
 
-	if (call->hook >= module->plan->hook_count || !entries[call->hook])
-		return false;
 	segment = ada_module_segment(module, behind - ADA_CALL_BYTES);
 	return segment && (segment->p_flags & PF_X) && segment == ada_module_segment(module, behind - 1) &&
 	       *(const uint8_t *)(behind - ADA_CALL_BYTES) == OPCODE &&
@@ -71,15 +75,16 @@ static uint32_t calls_choose(struct choice *choice, bool several)
 	const struct ada_plan_header *plan = choice->module->plan;
 	uint32_t chosen = 0;
 
+	/* Of most modules few functions are hooked: then most pages of `bound` are never touched. */
 	for (uint32_t first = 0, end; first < plan->call_count; first = end) {
 		for (end = first + 1; end < plan->call_count && call_at(plan, end)->hook == call_at(plan, first)->hook;)
 			end++;
-		if ((end - first > 1) != several)
+		if ((end - first > 1) != several || !is_hooked(choice->module, choice->entries, call_at(plan, first)))
 			continue;
 		for (uint32_t i = first; i < end; i++) {
 			const struct ada_plan_call *call = call_at(plan, i);
 
-			if (choice->module->bound[i] || !is_as_planned(choice->module, choice->entries, call) ||
+			if (choice->module->bound[i] || !is_as_planned(choice->module, call) ||
 			    !may_change(choice, return_address_of(choice->module, call)))
 				continue;
 			choice->module->bound[i] = CHOSEN;
@@ -106,7 +111,7 @@ void ada_bind_build(struct ada_module *module, const uint64_t *entries, struct a
 	if (!plan->call_count || ada_core_shm()->unbound)
 		return;
 	if (!module->bound)
-		module->bound = ada_sys_map_whole(plan->call_count * sizeof *module->bound);
+		module->bound = ada_sys_map(plan->call_count * sizeof *module->bound);
 	chosen = module->bound ? choose_all(module, entries, pages, patched) : 0;
 	if (!chosen)
 		return;
@@ -115,7 +120,7 @@ void ada_bind_build(struct ada_module *module, const uint64_t *entries, struct a
 		const struct ada_plan_call *call = call_at(plan, i);
 		uint64_t behind = return_address_of(module, call), stub;
 
-		if (module->bound[i] != CHOSEN)
+		if (!is_hooked(module, entries, call) || module->bound[i] != CHOSEN)
 			continue;
 		stub = built ? ada_region_near(region, entries[call->hook], behind) : 0;
 		module->bound[i] = stub && (int64_t)(stub - behind) == (int32_t)(stub - behind) ? (int32_t)(stub - behind) : 0;
@@ -131,7 +136,7 @@ uint32_t ada_bind_write(const struct ada_module *module, const uint64_t *entries
 	for (uint32_t i = 0; module->bound && i < module->plan->call_count; i++) {
 		const struct ada_plan_call *call = call_at(module->plan, i);
 
-		if (!module->bound[i] || !is_as_planned(module, entries, call))
+		if (!is_hooked(module, entries, call) || !module->bound[i] || !is_as_planned(module, call))
 			continue;
 		memcpy((void *)(return_address_of(module, call) - sizeof *module->bound), &module->bound[i], sizeof *module->bound);
 		count++;
