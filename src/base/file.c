@@ -161,7 +161,7 @@ int ada_file_replace_at(int directory, const char *name, const void *bytes, size
 	return status;
 }
 
-static int replace(const char *path, const void *bytes, size_t length, bool durable, struct ada_error *error)
+static int file_replace(const char *path, const void *bytes, size_t length, bool durable, struct ada_error *error)
 {
 	char directory[PATH_MAX], shown[PATH_MAX];
 	const char *slash = strrchr(path, '/');
@@ -178,12 +178,12 @@ static int replace(const char *path, const void *bytes, size_t length, bool dura
 
 int ada_file_replace(const char *path, const void *bytes, size_t length, struct ada_error *error)
 {
-	return replace(path, bytes, length, true, error);
+	return file_replace(path, bytes, length, true, error);
 }
 
 int ada_file_replace_soon(const char *path, const void *bytes, size_t length, struct ada_error *error)
 {
-	return replace(path, bytes, length, false, error);
+	return file_replace(path, bytes, length, false, error);
 }
 
 int ada_path(char *path, const char *format, ...)

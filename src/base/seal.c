@@ -54,7 +54,7 @@ static size_t body_begin(const char *text, size_t length)
 	return begin == length ? at : begin;
 }
 
-static int replace(const char *path, const char *text, size_t length, bool durable, struct ada_error *error)
+static int seal_put(const char *path, const char *text, size_t length, bool durable, struct ada_error *error)
 {
 	size_t begin = body_begin(text, length), total;
 	char *sealed, *at, digits[DIGITS + 1];
@@ -79,12 +79,12 @@ static int replace(const char *path, const char *text, size_t length, bool durab
 
 int ada_seal_replace(const char *path, const char *text, size_t length, struct ada_error *error)
 {
-	return replace(path, text, length, true, error);
+	return seal_put(path, text, length, true, error);
 }
 
 int ada_seal_replace_soon(const char *path, const char *text, size_t length, struct ada_error *error)
 {
-	return replace(path, text, length, false, error);
+	return seal_put(path, text, length, false, error);
 }
 
 /* Most of the head is there: the rest was changed. */

@@ -108,7 +108,7 @@ json_object *ada_json_exit_of(const struct ada_exit_info *exit, const char *prog
 	return object;
 }
 
-static int replace(const char *path, json_object *object, bool durable, struct ada_error *error)
+static int object_put(const char *path, json_object *object, bool durable, struct ada_error *error)
 {
 	size_t length;
 	const char *text = json_object_to_json_string_length(
@@ -123,10 +123,10 @@ static int replace(const char *path, json_object *object, bool durable, struct a
 
 int ada_json_replace(const char *path, json_object *object, struct ada_error *error)
 {
-	return replace(path, object, true, error);
+	return object_put(path, object, true, error);
 }
 
 int ada_json_replace_soon(const char *path, json_object *object, struct ada_error *error)
 {
-	return replace(path, object, false, error);
+	return object_put(path, object, false, error);
 }
