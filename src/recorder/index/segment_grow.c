@@ -11,9 +11,6 @@
 
 #define CHUNKS_SMALL 8u /* 256 KiB */
 #define DETAIL_SMALL 2u
-#define THREADS_SMALL 256u   /* 32 KiB */
-#define MODULES_SMALL 32u    /* 16 KiB */
-#define MARKS_SMALL 512u     /* 64 KiB, an eighth */
 #define CHUNKS_AT_FIRST 256u /* 8 MiB; with less a program that begins at full speed is ahead of the memory */
 #define CHUNKS_AHEAD 256u    /* 8 MiB: some ms of the fastest producer; and what a producer fills in so many ms: */
 #define AHEAD_MS 3u	     /* a few turns of the grower; more would only take CPU from the drain, which gives chunks back sooner */
@@ -30,7 +27,6 @@
 #define STIRS_CHUNKS 8u	    /* little of what lies ready; of index and, as a rule, of detail. A thread takes a chunk of each */
 #define STIRS_THREADS 64u
 #define STIRS_MODULES 16u
-#define STIRS_MARKS 64u /* where few places have memory */
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -351,68 +347,21 @@ void ada_segment_grow_detail(struct ada_segment *segment, uint32_t step)
 	__atomic_fetch_add(&segment->shm->detail_returned, 1, __ATOMIC_RELEASE);
 }
 
-static int threads_reach(struct ada_segment *segment, uint32_t end)
-{
-	uint32_t first = segment->threads_ready;
-	int status = ada_segment_room(segment, &segment->threads[first], (end - first) * sizeof *segment->threads);
-
-	segment->threads_ready = status ? first : end;
-	return status;
-}
-
-static int modules_reach(struct ada_segment *segment, uint32_t end)
-{
-	uint32_t first = segment->modules_ready;
-	int status = ada_segment_room(segment, &segment->modules[first], (end - first) * sizeof *segment->modules);
-
-	segment->modules_ready = status ? first : end;
-	return status;
-}
-
-int ada_segment_begin_tables(struct ada_segment *segment, bool small)
-{
-	segment->marks_made = small ? MARKS_SMALL : 0;
-	return ada_segment_room(segment, segment->marks, (small ? MARKS_SMALL : ADA_MARKS) * sizeof *segment->marks) ?:
-		       threads_reach(segment, small ? THREADS_SMALL : THREADS_STEP)				     ?:
-		       modules_reach(segment, small ? MODULES_SMALL : MODULES_STEP);
-}
-
-/* True: of `ready` entries more are taken than leave half a step, or half of the few that there are at first. */
-static bool wants_more(uint32_t taken, uint32_t ready, uint32_t step, uint32_t all)
-{
-	return ready < all && taken + (ready < step ? ready : step) / 2 > ready;
-}
-
-/* Until then a mark that finds no place with memory is counted as missed, and keeps what it wants kept all the same. */
-static int grow_marks(struct ada_segment *segment)
-{
-	struct ada_mark *rest = &segment->marks[MARKS_SMALL];
-	int status;
-
-	if (!segment->marks_made || (__atomic_load_n(&segment->shm->marks.head, __ATOMIC_RELAXED) < STIRS_MARKS &&
-				     ada_clock_boottime_ns() < segment->young_until_ns))
-		return 0;
-	status = ada_segment_room(segment, rest, (ADA_MARKS - MARKS_SMALL) * sizeof *rest);
-	if (status)
-		return status;
-	segment->marks_made = 0;
-	__atomic_store_n(&segment->shm->marks_made, 0, __ATOMIC_RELEASE);
-	return 0;
-}
-
-static int grow_tables(struct ada_segment *segment)
+int ada_segment_grow_tables(struct ada_segment *segment)
 {
 	uint32_t threads = __atomic_load_n(&segment->shm->thread_count, __ATOMIC_RELAXED);
 	uint32_t modules = __atomic_load_n(&segment->shm->module_count, __ATOMIC_RELAXED);
-	uint32_t threads_end = (segment->threads_ready / THREADS_STEP + 1) * THREADS_STEP;
-	uint32_t modules_end = (segment->modules_ready / MODULES_STEP + 1) * MODULES_STEP;
 	int status = 0;
 
-	if (wants_more(threads, segment->threads_ready, THREADS_STEP, ADA_THREADS_MAX))
-		status = threads_reach(segment, threads_end);
-	if (!status && wants_more(modules, segment->modules_ready, MODULES_STEP, ADA_MODULES_MAX))
-		status = modules_reach(segment, modules_end);
-	return status ? status : grow_marks(segment);
+	if (segment->threads_ready < ADA_THREADS_MAX && threads + THREADS_STEP / 2 > segment->threads_ready) {
+		status = ada_segment_room(segment, &segment->threads[segment->threads_ready], THREADS_STEP * sizeof *segment->threads);
+		segment->threads_ready += status ? 0 : THREADS_STEP;
+	}
+	if (!status && segment->modules_ready < ADA_MODULES_MAX && modules + MODULES_STEP / 2 > segment->modules_ready) {
+		status = ada_segment_room(segment, &segment->modules[segment->modules_ready], MODULES_STEP * sizeof *segment->modules);
+		segment->modules_ready += status ? 0 : MODULES_STEP;
+	}
+	return status;
 }
 
 int ada_segment_policy_room(struct ada_segment *segment, uint64_t offset, uint64_t bytes)
@@ -530,10 +479,8 @@ bool ada_segment_stirs(const struct ada_segment *segment)
 	uint64_t filled = __atomic_load_n(&shm->sealed_head, __ATOMIC_RELAXED) - __atomic_load_n(&segment->grown_head, __ATOMIC_RELAXED);
 	uint32_t threads = __atomic_load_n(&shm->thread_count, __ATOMIC_RELAXED),
 		 modules = __atomic_load_n(&shm->module_count, __ATOMIC_RELAXED);
-	uint64_t marks = __atomic_load_n(&shm->marks_made, __ATOMIC_RELAXED) ? __atomic_load_n(&shm->marks.head, __ATOMIC_RELAXED) : 0;
 
-	return marks > STIRS_MARKS || filled > STIRS_CHUNKS ||
-	       threads - __atomic_load_n(&segment->grown_threads, __ATOMIC_RELAXED) > STIRS_THREADS ||
+	return filled > STIRS_CHUNKS || threads - __atomic_load_n(&segment->grown_threads, __ATOMIC_RELAXED) > STIRS_THREADS ||
 	       modules - __atomic_load_n(&segment->grown_modules, __ATOMIC_RELAXED) > STIRS_MODULES;
 }
 
@@ -549,7 +496,7 @@ enum ada_growth ada_segment_grow(struct ada_segment *segment)
 	ready = chunks_catch_up(segment);
 	free = ada_segment_bits(segment->free_map, segment->chunks);
 	wanted = chunks_wanted(segment, free);
-	status = grow_tables(segment);
+	status = ada_segment_grow_tables(segment);
 	if (!status && wanted) {
 		unfold(segment);
 		status = ada_segment_grow_chunks(segment, CHUNKS_STEP);

@@ -14,7 +14,7 @@ void ada_segment_tell(struct ada_segment *segment); /* wakes the agent's threads
 
 /* All give memory ahead of use; 0 or -errno. */
 int ada_segment_room(struct ada_segment *segment, const void *from, uint64_t bytes); /* before the pools: small pages */
-int ada_segment_begin_tables(struct ada_segment *segment, bool small);		     /* of threads, modules and marks, the first time */
+int ada_segment_grow_tables(struct ada_segment *segment);			     /* of threads and modules, where they want it */
 int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t count);	     /* of `count` more, or those left; sets their bits */
 int ada_segment_begin_small(struct ada_segment *segment);			     /* the first time, instead: a few, in small pages */
 void ada_segment_grow_detail(struct ada_segment *segment, uint32_t count);	     /* the same; where memory runs out it ends for good */
