@@ -10,7 +10,8 @@
  *
  * The state is in the segment's own header, so that whoever takes it has it, whatever the recorder is doing. The page of struct
  * ada_presence, which every child has from its parent, lists where to find them: descriptors of the recorder's, which a child opens anew
- * by /proc. Descriptors are used again: device and inode tell whether it is the segment still.
+ * by /proc. Descriptors are used again: device and inode tell whether it is a segment still; and segments are, too: the number in its header
+ * tells whether it is that one.
  *
  * A process has no number (of a provider) before its HELLO is read. Until then ADA_READY_BIT and the segment's own number stand for it,
  * in the HELLOs of its children and in what it announces.

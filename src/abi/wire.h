@@ -51,7 +51,7 @@
 #include "abi/ring.h"
 
 #define ADA_NONE UINT32_MAX
-#define ADA_WIRE_VERSION 25
+#define ADA_WIRE_VERSION 24
 #define ADA_SHM_MAGIC "ADASHM01"
 #define ADA_PRICE_UNIT 256u
 #define ADA_CHUNK_BYTES 32768u	   /* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
@@ -276,8 +276,6 @@ struct ada_shm {
 	uint32_t memory_ends;	/* 1: the recorder can make no more at present, either (atomic) */
 	uint32_t
 		detail_capture_bytes; /* kept free behind each detail record, from the start: ADA_DETAIL_CAPTURED_ROOM; 0: nothing is captured */
-	uint32_t marks_made; /* so many places of the ring of marks have memory, and no mark may take another; 0: all of them (atomic) */
-	uint32_t reserved1;
 	/* Bytes from this very word to the flags of the policy in force, which the hook tests (abi/policy.h). Never 0. */
 	uint64_t policy_flags;
 	/* Written by the agent: a cache line of its own */

@@ -275,27 +275,6 @@ static void a_full_ring_misses_nothing_of_importance(void **state)
 	assert_int_equal(marks()[0].counter, 300000);
 }
 
-/* The same of a ring of which few places have memory yet: no mark goes where there is none. */
-static void places_without_memory_are_not_written(void **state)
-{
-	rule_put(0, ADA_RULE_SYMBOL);
-	shm->marks_made = 5;
-	for (uint64_t i = 0; i < 7; i++)
-		assert_true(call_marks(100000 + i));
-	assert_int_equal(shm->marks.head, 5);
-	assert_int_equal(shm->marks.missed, 2);
-	assert_int_equal(marks()[4].ready, 5);
-	assert_int_equal(marks()[5].ready, 0);
-	shm->marks.tail = 5; /* what was taken makes no room there either: the places follow each other */
-	assert_true(call_marks(200000));
-	assert_int_equal(shm->marks.missed, 3);
-	shm->marks_made = 0;
-	assert_true(call_marks(300000));
-	assert_int_equal(shm->marks.head, 6);
-	assert_int_equal(marks()[5].ready, 6);
-	assert_int_equal(shm->marks.missed, 3);
-}
-
 static void the_pin_only_grows(void **state)
 {
 	uint64_t epoch = (1 << ADA_PIN_EPOCH_BITS) - 1;
@@ -498,7 +477,6 @@ int main(void)
 					    TEST(counts_are_exact_under_threads),
 					    TEST(handlers_may_come_in_between),
 					    TEST(a_full_ring_misses_nothing_of_importance),
-					    TEST(places_without_memory_are_not_written),
 					    TEST(the_pin_only_grows),
 					    TEST(spans_are_whole_under_threads),
 					    TEST(what_happened_before_a_rule_does_not_mark),

@@ -1,10 +1,13 @@
 """Children of forks, as fast as they come: each is recorded from its first call on, with the names of its functions."""
 import json
+import os
 import pathlib
+import signal
 import subprocess
+import time
 
 import pytest
-from harness import check_recording
+from harness import Session, check_recording
 
 TRUE = "/bin/true"
 SMALL = ("--detail=off", "--index-buffer=1M")       # of each process: there are many
@@ -36,7 +39,7 @@ def test_children_of_forks(ada, children, tmp_path, how, images, options):
 
 
 def test_no_child_has_anything_of_another(ada, children, tmp_path):
-    """The memory of one that has ended may be the next one's: of each the calls, threads and details are its own."""
+    """The memory of one that has ended may be the next one's: of each the calls and threads are its own."""
     if ada is None:
         pytest.skip("tests ada itself")
     result = ada.trace(tmp_path / "out", [children, "various", 40], timeout=300)
@@ -48,6 +51,39 @@ def test_no_child_has_anything_of_another(ada, children, tmp_path):
     calls = {manifest["exit"]["status"]: [of_tid.pop(thread["tid"]) for thread in manifest["threads"]]
              for manifest in recording.manifests().values() if manifest["exit"]["status"]}
     assert calls == {i: [i + (0 if i % 5 else 3000)] * (1 + i % 3) for i in range(1, 41)} and not of_tid
+
+
+@pytest.mark.parametrize("finished", [1, 5, 30])
+def test_a_recorder_that_dies_amid_short_children(ada, children, tmp_path, finished):
+    """Memory of dead ones lies about then, emptied in part: recovered is of each what it did, or less, and nothing of another."""
+    if ada is None:
+        pytest.skip("tests ada itself")
+    count = 200
+    process = subprocess.Popen([ada.path, "trace", "--quiet", f"--output={tmp_path / 'out'}", "--", children, "various", str(count)],
+                               start_new_session=True)
+    while sum('"finalized": true' in path.read_text() for path in tmp_path.glob("out/session_*/pid_*/manifest.json")) < finished:
+        assert process.poll() is None
+    keeper = next(pid for pid in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+                  if pathlib.Path(f"/proc/{pid}/comm").read_text() == "ada-keeper\n")
+    process.kill()
+    process.wait()
+    os.killpg(process.pid, signal.SIGKILL)
+    end = time.monotonic() + 60
+    while pathlib.Path(f"/proc/{keeper}").exists():
+        assert time.monotonic() < end
+    recording = Session(tmp_path / "out")
+    assert ada("verify", recording.path).status == 0
+    asked = ada("query", "--format=json", recording.path, "SELECT tid, count(*) AS calls FROM calls WHERE function = 'leaf' GROUP BY tid")
+    of_tid = {row["tid"]: row["calls"] for row in json.loads(asked.stdout)["rows"]}
+    whole = 0
+    for manifest in recording.manifests().values():
+        number = manifest["exit"].get("status")
+        calls = [of_tid.get(thread["tid"], 0) for thread in manifest["threads"]]
+        if number and not manifest.get("recovered"):
+            assert calls == [number + (0 if number % 5 else 3000)] * (1 + number % 3)
+            whole += 1
+        assert len(calls) <= 3 and all(some <= count + 3000 for some in calls)
+    assert whole >= finished
 
 
 def test_a_program_has_the_name_that_it_was_started_by(ada, tmp_path):

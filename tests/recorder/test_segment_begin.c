@@ -145,45 +145,6 @@ static const struct ada_segment_options brief = { .shared = &shared,
 						  .brief = true,
 						  .detail_mode = ADA_DETAIL_CIRCULAR };
 
-/* Tables that most processes hardly use begin small, too, and grow before they are full; marks once there are some, or it stays. */
-static void tables_begin_small(void **state)
-{
-	struct ada_segment segment;
-	const uint32_t threads = 256, modules = 32, marks = 512;
-
-	assert_int_equal(ada_segment_create(&segment, &brief, &agent_fd, NULL), 0);
-	segment.young_until_ns = UINT64_MAX;
-	assert_int_equal(segment.shm->marks_made, marks);
-	for (uint32_t used = 0; used <= ADA_THREADS_MAX; used += threads / 2) {
-		segment.shm->thread_count = used;
-		ada_segment_grow(&segment);
-		assert_true(segment.threads_ready >= (used < ADA_THREADS_MAX ? used + threads / 2 : used));
-		assert_true(segment.threads_ready <= (used <= threads / 2 ? threads : used + 2048));
-	}
-	for (uint32_t used = 0; used <= ADA_MODULES_MAX; used += modules / 2) {
-		segment.shm->module_count = used;
-		ada_segment_grow(&segment);
-		assert_true(segment.modules_ready >= (used < ADA_MODULES_MAX ? used + modules / 2 : used));
-		assert_true(segment.modules_ready <= (used <= modules / 2 ? modules : used + 256));
-	}
-	segment.shm->marks.head = 63;
-	ada_segment_grow(&segment);
-	assert_int_equal(segment.shm->marks_made, marks);
-	assert_false(ada_segment_stirs(&segment));
-	segment.shm->marks.head = 65;
-	assert_true(ada_segment_stirs(&segment));
-	ada_segment_grow(&segment);
-	assert_int_equal(segment.shm->marks_made, 0);
-	assert_false(ada_segment_stirs(&segment));
-	close(agent_fd);
-	ada_segment_destroy(&segment);
-	assert_int_equal(ada_segment_create(&segment, &brief, &agent_fd, NULL), 0);
-	ada_segment_grow(&segment); /* it isn't young any more */
-	assert_int_equal(segment.shm->marks_made, 0);
-	close(agent_fd);
-	ada_segment_destroy(&segment);
-}
-
 /* As whoever opens the file reads it: a hole stays one. */
 static uint8_t *content(const struct ada_segment *segment)
 {
@@ -332,16 +293,47 @@ static void spares_are_short_processes_segments(void **state)
 	ada_shared_unlink(&shared, "segment.10");
 }
 
+/* Dead processes' memory is kept only where others come one behind the other. */
+static void spares_go_that_nobody_takes(void **state)
+{
+	struct ada_segment_options options = brief;
+	struct ada_spares spares;
+	struct ada_segment segment;
+
+	if (!shared.own)
+		test_skip("needs the recorder's own tmpfs");
+	options.named = true;
+	options.ready = 12;
+	ada_spares_open(&spares, &shared);
+	for (uint32_t provider = 1; provider <= 2; provider++) {
+		segment = named_create(provider);
+		assert_true(ada_spares_want(&spares, &segment));
+		ada_spares_give(&spares, &segment, provider);
+	}
+	assert_true(ada_spares_take(&spares, &options, &segment, &agent_fd));
+	ada_spares_tidy(&spares, true);
+	assert_true(has_name("segment.1"));
+	ada_spares_tidy(&spares, true);
+	assert_false(has_name("segment.1"));
+	assert_true(ada_spares_want(&spares, &segment));
+	ada_spares_tidy(&spares, false); /* no segment may lie ready */
+	assert_false(ada_spares_want(&spares, &segment));
+	ada_spares_tidy(&spares, true);
+	assert_true(ada_spares_want(&spares, &segment));
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+	ada_spares_close(&spares);
+	ada_shared_unlink(&shared, "ready.12");
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { IN_BOTH(a_young_one_gets_no_more_detail),
-					    IN_BOTH(what_needs_less_history_gets_little_more_detail),
-					    IN_BOTH(begins_small_where_memory_is_scarce),
-					    IN_BOTH(begins_small_where_its_process_may_be_gone_soon),
-					    IN_BOTH(tables_begin_small),
-					    IN(open_own, a_renewed_one_is_as_a_new_one),
-					    IN_BOTH(one_that_does_not_fit_is_not_renewed),
-					    IN(open_own, spares_are_short_processes_segments) };
+	const struct CMUnitTest tests[] = {
+		IN_BOTH(a_young_one_gets_no_more_detail),	   IN_BOTH(what_needs_less_history_gets_little_more_detail),
+		IN_BOTH(begins_small_where_memory_is_scarce),	   IN_BOTH(begins_small_where_its_process_may_be_gone_soon),
+		IN(open_own, a_renewed_one_is_as_a_new_one),	   IN_BOTH(one_that_does_not_fit_is_not_renewed),
+		IN(open_own, spares_are_short_processes_segments), IN(open_own, spares_go_that_nobody_takes)
+	};
 
 	if (geteuid())
 		become_one_who_mounts();

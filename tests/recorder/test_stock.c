@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,6 +79,39 @@ static void each_is_taken_once(void **state)
 		assert_false(ada_segment_in_use(&segments[i]));
 		ada_segment_destroy(&segments[i]);
 	}
+}
+
+/* Where segments of short processes come back, no other is made. */
+static void a_spare_one_is_given_out_again(void **state)
+{
+	struct ada_segment_options options = wanted(0);
+	struct ada_segment segments[4];
+	struct stat first, file;
+	int agent_fd;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		options = wanted(i);
+		take(&options, &segments[i], &agent_fd);
+		close(agent_fd);
+	}
+	assert_int_equal(fstat(segments[1].fd, &first), 0);
+	memset(ada_segment_chunk(&segments[1], 0), 7, ADA_CHUNK_BYTES);
+	assert_true(ada_stock_wants(stock, &segments[1]));
+	ada_stock_give(stock, &segments[1], 1);
+	for (uint32_t i = 3, found = 0; !found; i++) { /* one may lie ready already */
+		assert_true(i < 6);
+		options = wanted(i);
+		ada_stock_refill(stock, false);
+		take(&options, &segments[3], &agent_fd);
+		assert_int_equal(fstat(segments[3].fd, &file), 0);
+		found = file.st_ino == first.st_ino;
+		assert_int_equal(ada_segment_chunk(&segments[3], 0)->first_seq, 0);
+		assert_int_equal(segments[3].shm->provider, i);
+		close(agent_fd);
+		ada_segment_destroy(&segments[3]);
+	}
+	ada_segment_destroy(&segments[0]);
+	ada_segment_destroy(&segments[2]);
 }
 
 static blkcnt_t blocks(const struct ada_segment *segment)
@@ -302,6 +336,7 @@ int main(void)
 					    cmocka_unit_test_setup_teardown(what_nobody_uses_is_given_up, open_stock, close_stock),
 					    cmocka_unit_test_setup_teardown(those_on_their_way_are_waited_for, open_stock, close_stock),
 					    cmocka_unit_test_setup_teardown(each_is_taken_once, open_stock, close_stock),
+					    cmocka_unit_test_setup_teardown(a_spare_one_is_given_out_again, open_stock, close_stock),
 					    cmocka_unit_test_setup_teardown(all_but_the_first_are_small, open_stock, close_stock),
 					    cmocka_unit_test_setup_teardown(the_large_one_goes_where_the_program_has_another, open_stock,
 									    close_stock),

@@ -125,13 +125,12 @@ void ada_mark_enter(struct ada_shm *shm, struct ada_mark *mark)
 {
 	struct ada_mark_control *control = &shm->marks;
 	struct ada_mark *place, *ring = (struct ada_mark *)((char *)shm + shm->marks_offset);
-	uint64_t head = __atomic_load_n(&control->head, __ATOMIC_RELAXED), last;
+	uint64_t head = __atomic_load_n(&control->head, __ATOMIC_RELAXED);
 	bool room;
 
 	bounds(mark);
-	last = __atomic_load_n(&shm->marks_made, __ATOMIC_ACQUIRE) - 1ull; /* of the places with memory; of 0, all */
 	do
-		room = head <= last && head - __atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) < ADA_MARKS;
+		room = head - __atomic_load_n(&control->tail, __ATOMIC_ACQUIRE) < ADA_MARKS;
 	while (room && !__atomic_compare_exchange_n(&control->head, &head, head + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	if (room) {
 		place = &ring[head % ADA_MARKS];

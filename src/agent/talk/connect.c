@@ -174,6 +174,8 @@ static int welcome(struct ada_conversation *conversation, bool segment)
 	else if (segment && (message->flags & ADA_WELCOME_RECORD)) {
 		conversation->shm_bytes = message->shm_bytes;
 		status = ada_segment_map(fd, message->shm_bytes, &conversation->shm);
+		if (!status)
+			ada_segment_own(conversation->shm);
 	}
 	if (!status && !segment) {
 		conversation->agent = fd;

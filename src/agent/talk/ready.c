@@ -173,6 +173,7 @@ struct ada_shm *ada_ready_take(const struct ada_shm *parent, uint64_t *bytes)
 		shm = segment_take(parent, &page->ready[(ada_process.pid + i) % ADA_READY_PLACES], page->recorder_pid);
 	if (!shm)
 		return NULL;
+	ada_segment_own(shm);
 	sign(shm, parent, now_ns);
 	/* A policy that came before the recorder could see that this segment is taken is copied here; for later ones the recorder waits. */
 	fence();

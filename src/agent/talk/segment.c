@@ -120,7 +120,11 @@ int ada_segment_map(int fd, uint64_t bytes, struct ada_shm **result)
 	ada_sys_advise(shm, shm->index_offset, MADV_NOHUGEPAGE);
 	if (shm->small_chunks)
 		ada_sys_advise((char *)shm + shm->small_offset, bytes - shm->small_offset, MADV_NOHUGEPAGE);
-	__atomic_store_n(&shm->at, (uint64_t)shm, __ATOMIC_RELEASE);
 	*result = shm;
 	return 0;
+}
+
+void ada_segment_own(struct ada_shm *shm)
+{
+	__atomic_store_n(&shm->at, (uint64_t)shm, __ATOMIC_RELEASE);
 }

@@ -36,6 +36,7 @@ void ada_connect_set_ticket(const struct ada_heir_ticket *ticket); /* the ticket
 bool ada_file_holds(int fd, uint64_t bytes); /* a file shorter than announced would mean a SIGBUS in the program */
 /* Maps a segment of so many bytes. 0, -ENOMEM, or -EPROTO: its header makes no sense. */
 int ada_segment_map(int fd, uint64_t bytes, struct ada_shm **shm);
+void ada_segment_own(struct ada_shm *shm); /* it is this process's: says so in its header */
 
 /* --- ready.c: segments that lie ready (abi/ready.h) --- */
 /* Takes one for this process, a child of the one with the segment `parent`, whose rules it then has. NULL: there is none, or none that

@@ -134,12 +134,13 @@ static void point(struct ada_segment *segment, void *memory, const struct ada_sh
 	segment->detail_small_pool = base + layout->detail_small_offset;
 }
 
-/* What every hook reads: the empty table 0 with the flags of function 0, the states. */
+/* What every hook reads: marks, the empty table 0 with the flags of function 0, the states. */
 static int policy_begin(struct ada_segment *segment)
 {
-	return ada_segment_policy_room(segment, 0, ADA_POLICY_MASKS + ADA_PAGE_BYTES)	    ?:
-		       ada_segment_policy_room(segment, ADA_POLICY_CLASSES, ADA_PAGE_BYTES) ?:
-		       ada_segment_policy_room(segment, ADA_POLICY_FLAGS, ADA_PAGE_BYTES)   ?:
+	return ada_segment_room(segment, segment->marks, ADA_MARKS * sizeof(struct ada_mark)) ?:
+		       ada_segment_policy_room(segment, 0, ADA_POLICY_MASKS + ADA_PAGE_BYTES) ?:
+		       ada_segment_policy_room(segment, ADA_POLICY_CLASSES, ADA_PAGE_BYTES)   ?:
+		       ada_segment_policy_room(segment, ADA_POLICY_FLAGS, ADA_PAGE_BYTES)     ?:
 		       ada_segment_policy_room(segment, ADA_POLICY_STATES, ADA_RULES_MAX * sizeof(struct ada_rule_state));
 }
 
@@ -182,7 +183,7 @@ static int prepare(struct ada_segment *segment, const struct ada_shm *layout, bo
 	if (segment->small_chunks)
 		madvise(segment->small_pool, layout->total_bytes - layout->small_offset, MADV_NOHUGEPAGE);
 	return ada_segment_room(segment, segment->shm, layout->modules_offset)		     ?:
-		       ada_segment_begin_tables(segment, small)				     ?:
+		       ada_segment_grow_tables(segment)					     ?:
 		       ada_segment_room(segment, segment->threads_free, ADA_THREADS_MAX / 8) ?:
 		       policy_begin(segment)						     ?:
 		       (segment->detail_chunks ? ada_segment_room(segment, segment->detail_free_map, segment->maps_end - layout->detail_free_offset) : 0) ?:
@@ -216,7 +217,6 @@ static int begin(struct ada_segment *segment, struct ada_shm *layout, const stru
 	layout->ready = (struct ada_ready_part){ .number = options->ready, .children = options->children };
 	layout->recorder_pid = (uint32_t)getpid();
 	layout->index_front = segment->chunks_ready;
-	layout->marks_made = segment->marks_made;
 	layout->allowed_bytes = options->allowed_bytes;
 	layout->policy_flags = layout->policy_offset + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
 	layout->detail.pin.start = ADA_PIN_NONE;

@@ -38,7 +38,6 @@ struct ada_segment {
 	uint32_t chunks_ready;
 	uint32_t small_ready, detail_small_ready; /* all before it were seen to have pages */
 	uint32_t threads_ready, modules_ready;
-	uint32_t marks_made;		 /* 0: all */
 	uint32_t detail_ready;		 /* all before it have pages */
 	uint32_t detail_taken;		 /* where detail_exhausted: up to here the agent took chunks itself */
 	uint64_t room_bytes;		 /* that the pools may still get from here: ada_segment_allow */

@@ -7,7 +7,7 @@
  *
  *   arena       what the recorder has not yet written (abi/arena.h). Its lock is the recorder's, or the keeper's: who lives
  *   session     a text: lines, of which the last is "session " and the session's absolute directory
- *   segment.N   of provider N, until its last manifest is on the disk
+ *   segment.N   of provider N, until its last manifest is on the disk; or from then on a spare one (process/spare.h)
  *   ready.N     that lies ready (abi/ready.h), until it is a provider's
  *
  * A holder of `directory` can make files, and open those there are; a holder of a file's descriptor keeps that file. So what shall

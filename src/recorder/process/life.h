@@ -36,8 +36,8 @@ bool ada_provider_is_written(const struct ada_provider *provider, size_t thread)
 void ada_provider_finish(struct ada_provider *provider, const char *stopped, bool as_asked);
 /* After the end: the segment's name and the notes go, once the last manifest is on the disk. True: they are gone. */
 bool ada_provider_forget(struct ada_provider *provider);
-/* After the end: unmaps once no process has the segment any more and no thread is busy with it (`now`: at once). True: it is
- * unmapped. */
+/* After the end: nobody's from here on, once no process has the segment any more and no thread is busy with it (`now`: at once): unmapped,
+ * or kept for ada_provider_forget to give away. True: it is nobody's. */
 bool ada_provider_release(struct ada_provider *provider, bool now);
 void ada_provider_free(struct ada_provider *provider);
 #endif

@@ -1,12 +1,12 @@
 #include "recorder/process/spare.h"
 #include <sys/stat.h>
 
-#define BYTES_MOST (2ull << 20) /* it has not grown: emptying more would take longer than it spares */
+#define BYTES_MOST (3ull << 20) /* it has hardly grown: emptying more would take longer than it spares */
 #define BLOCK_BYTES 512
 
 void ada_spares_open(struct ada_spares *spares, const struct ada_shared *shared)
 {
-	*spares = (struct ada_spares){ .shared = shared };
+	*spares = (struct ada_spares){ .shared = shared, .open = true };
 	pthread_mutex_init(&spares->lock, NULL);
 }
 
@@ -20,7 +20,7 @@ bool ada_spares_want(struct ada_spares *spares, const struct ada_segment *segmen
 	    (uint64_t)file.st_blocks * BLOCK_BYTES > BYTES_MOST)
 		return false;
 	pthread_mutex_lock(&spares->lock);
-	wanted = spares->count + spares->promised < ADA_SPARES;
+	wanted = spares->open && spares->count + spares->promised < ADA_SPARES;
 	spares->promised += wanted;
 	pthread_mutex_unlock(&spares->lock);
 	return wanted;
@@ -66,18 +66,40 @@ bool ada_spares_take(struct ada_spares *spares, const struct ada_segment_options
 
 	if (!spare_take(spares, segment, &provider))
 		return false;
-	if (!ada_segment_renew(segment, options, provider, agent_fd))
+	if (!ada_segment_renew(segment, options, provider, agent_fd)) {
+		pthread_mutex_lock(&spares->lock);
+		spares->taken = true;
+		pthread_mutex_unlock(&spares->lock);
 		return true;
+	}
 	discard(spares, segment, provider);
 	return false;
 }
 
-void ada_spares_close(struct ada_spares *spares)
+static void discard_all(struct ada_spares *spares)
 {
 	struct ada_segment segment;
 	uint32_t provider;
 
 	while (spare_take(spares, &segment, &provider))
 		discard(spares, &segment, provider);
+}
+
+void ada_spares_tidy(struct ada_spares *spares, bool wanted)
+{
+	bool idle;
+
+	pthread_mutex_lock(&spares->lock);
+	idle = !spares->taken;
+	spares->taken = false;
+	spares->open = wanted;
+	pthread_mutex_unlock(&spares->lock);
+	if (idle || !wanted)
+		discard_all(spares);
+}
+
+void ada_spares_close(struct ada_spares *spares)
+{
+	discard_all(spares);
 	pthread_mutex_destroy(&spares->lock);
 }

@@ -204,8 +204,12 @@ static bool is_of_no_use(const struct ada_stock *stock, struct place *place)
 	return place->looks >= LOOKS && state_change(place, ADA_READY_TAKEN);
 }
 
+/* Called under the lock, which is let go meanwhile. */
 static void sweep(struct ada_stock *stock)
 {
+	pthread_mutex_unlock(&stock->lock);
+	ada_spares_tidy(&stock->spares, plenty(stock));
+	pthread_mutex_lock(&stock->lock);
 	for (size_t i = 0; i < ADA_READY_PLACES; i++) {
 		struct place was;
 
