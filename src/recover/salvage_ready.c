@@ -203,11 +203,10 @@ void ada_salvage_ready_names(const struct ada_salvage_process *process, const st
 	const struct ada_salvage_ready ready = { .number = process->note->ready, .parent = segment->shm->ready.parent };
 	const char *parent = ready.number && segment->shm->ready.taken_ns ? parent_of(process->salvage, &ready) : NULL;
 	char from[PATH_MAX], to[PATH_MAX];
+	bool more = parent && !strchr(parent, '/') && !ada_path(to, "%s/modules", process->path) && (!mkdir(to, 0700) || errno == EEXIST);
 
-	if (!parent || strchr(parent, '/') || ada_path(to, "%s/modules", process->path) || (mkdir(to, 0700) && errno != EEXIST))
-		return;
-	for (uint32_t id = 0; id < ada_segment_module_count(segment); id++)
+	for (uint32_t id = 0; more && id < ada_segment_module_count(segment); id++)
 		if (!ada_path(from, "%s/%s/modules/%u.tsv", process->salvage->recovery->options->session, parent, id) &&
 		    !ada_path(to, "%s/modules/%u.tsv", process->path, id) && is_table_of(from, &segment->modules[id]))
-			link(from, to); /* unless it has its own */
+			more = !link(from, to) || errno == EEXIST; /* its own */
 }
