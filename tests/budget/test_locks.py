@@ -59,7 +59,7 @@ def test_eight_threads_in_mutexes_of_every_kind(ada, build_dir, tmp_path, option
                  f" AND w.end_ns - w.start_ns > {LONG_NS}")
     named = [cause for cause in causes if cause["culprit_thread"] is not None]
     assert len(named) >= len(causes) * 0.9 > 0
-    assert {cause["culprit_thread"] for cause in named} == {keeper["thread"]}, "who never held it is blamed"
+    assert {cause["culprit_thread"] for cause in named} == {keeper["thread"]}, f"who never held it is blamed: {named}"
     assert ask(ada, live.session, "SELECT 1 FROM events WHERE kind = 'holder' LIMIT 1")
 
 

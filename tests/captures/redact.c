@@ -8,8 +8,12 @@
 
 F int login(const char *user, const char *password, long pin, long again, const char *token, long other)
 {
+	int length;
+
 	__asm__ volatile("" ::"r"(user), "r"(password), "r"(pin), "r"(again), "r"(token), "r"(other) : "memory");
-	return (int)strlen(user);
+	length = (int)strlen(user);
+	__asm__ volatile("" ::"d"(pin)); /* where it is left; some CPUs' strlen has another use for rdx */
+	return length;
 }
 
 static volatile long seen;
