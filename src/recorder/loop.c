@@ -137,12 +137,10 @@ static void keep_manifest(struct ada_loop *loop, struct ada_provider *provider, 
 
 	if (!due || ada_paper_pending(&provider->manifest))
 		return;
-	__atomic_store_n(&provider->changed, false, __ATOMIC_RELEASE);
+	__atomic_store_n(&provider->changed, !provider->begun, __ATOMIC_RELEASE); /* the first isn't synced: another follows */
 	provider->windows_changed = provider->mutes_changed = false;
-	if (!provider->begun) {
+	if (!provider->begun)
 		loop->sessions_changed = true;
-		__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE); /* the first isn't synced: another follows */
-	}
 	provider->begun = true;
 	provider->manifest_ns = now;
 	ada_manifest_write(provider);

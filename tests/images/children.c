@@ -1,7 +1,8 @@
-/* children HOW N [PROGRAM]: N children of forks, each of which calls leaf() once before anything else.
+/* children HOW N [PROGRAM]: N children of forks, each of which calls leaf() once before anything else, but for the last way.
  *   turn, chain, crowd   one behind the other; each the last one's child; all at once, held until the last one is there
  *   exec                 in turn, and each executes PROGRAM then
- *   various              in turn, child i calls leaf() i times more, from i % 3 threads more, and every fifth child 3,000 times more from each
+ *   various              in turn, and child i calls leaf() i times from its first thread and as often from each of i % 3 more; each thread of
+ *                        every fifth child 3,000 times more
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -17,11 +17,11 @@
  *
  * recorder->lock guards the list of providers (which only grows; a provider lives until the end) and the fields that say so.
  * provider->lock guards the provider's modules, and keeps its segment from being unmapped: a thread other than the main one touches the
- * segment only under this lock, and only while `mapped`; behind that a spare one is the main thread's to give away. provider->lock may be held for long (policies, and their memory), so the main
- * thread takes it only where it can come again; what the main thread looks at in every turn is atomic, or under provider->facts, or the
- * policy's. The grower doesn't hold provider->lock while it waits for memory: `growing` keeps the segment mapped. Only the main thread
- * touches lanes, files, exits and clock. Order: recorder->starting, recorder->lock, provider->lock, provider->facts. The policy has locks
- * of its own: policy_state.h.
+ * segment only under this lock, and only while `mapped`; behind that a spare one is the main thread's to give away. provider->lock may be
+ * held for long (policies, and their memory), so the main thread takes it only where it can come again; what the main thread looks at in
+ * every turn is atomic, or under provider->facts, or the policy's. The grower doesn't hold provider->lock while it waits for memory:
+ * `growing` keeps the segment mapped. Only the main thread touches lanes, files, exits and clock. Order: recorder->starting,
+ * recorder->lock, provider->lock, provider->facts. The policy has locks of its own: policy_state.h.
  */
 #ifndef ADA_RECORDER_STATE_H
 #define ADA_RECORDER_STATE_H
