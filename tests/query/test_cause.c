@@ -423,29 +423,6 @@ static void test_readers_and_a_writer(void **state)
 	expect_cause(*state, "causes(0, 1)", "lock|pthread_rwlock_wrlock|0xa000|1|rebuild|main > rebuild > usleep\n");
 }
 
-/* A loop of attempts is one wait, whatever the calls between. */
-static void test_attempts_in_a_loop(void **state)
-{
-	struct synth_thread *threads[2];
-	struct sql *sql;
-
-	make_threads(*state, threads, 2);
-	hold(threads[1], A, 50000);
-	synth_pass(threads[0], 1000 * 1000);
-	synth_call(threads[0], SERVE);
-	for (int i = 0; i < 490; i++) {
-		call_on(threads[0], TRYLOCK, 2, A, 1);
-		call_on(threads[0], OTHER, 2, 0, 99);
-	}
-	call_on(threads[0], TRYLOCK, 2, A, 1);
-	call_on(threads[0], UNLOCK, 2, A, 0);
-	synth_return(threads[0]);
-	sql = sql_open(*state, true);
-	sql_expect(sql, COLUMNS "causes(0, 1)", "lock|pthread_mutex_trylock|0xa000|1|compact|main > rebuild > compact > usleep\n");
-	sql_expect(sql, "SELECT spells FROM causes(0, 1)", "491\n");
-	sql_close(sql);
-}
-
 /* No one held it: the time went elsewhere. An attempt that failed, or may have, holds nothing; nor does who waits for it, too. */
 static void test_nobody_is_accused(void **state)
 {
@@ -556,7 +533,6 @@ int main(void)
 		FIXTURE_TEST(test_a_hold_of_millions_of_calls),
 		FIXTURE_TEST(test_a_hold_longer_than_what_is_read),
 		FIXTURE_TEST(test_readers_and_a_writer),
-		FIXTURE_TEST(test_attempts_in_a_loop),
 		FIXTURE_TEST(test_nobody_is_accused),
 		FIXTURE_TEST(test_arenas),
 		FIXTURE_TEST(test_own_waits_and_work),

@@ -356,6 +356,36 @@ static void test_attempts_without_a_cpu(void **state)
 	sql_close(sql);
 }
 
+/* It asks once whether the lock is free, and has no CPU in the midst: whoever holds the lock kept it from nothing. */
+static void test_one_attempt_without_a_cpu(void **state)
+{
+	struct fixture *fixture = *state;
+	struct atf_sched_writer *switches = switches_of(fixture);
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES), *holder = synth_thread(fixture->synth, 11, "holder");
+	struct sql *sql;
+
+	synth_call(holder, MAIN);
+	synth_call(holder, SPIN_LOCK);
+	synth_event(holder, ADA_EVENT_OBJECT, 0xa000, 1);
+	synth_return(holder);
+	synth_pass(holder, CALL_MS * MS);
+	synth_call(holder, SPIN_UNLOCK);
+	synth_event(holder, ADA_EVENT_OBJECT, 0xa000, 1);
+	synth_return(holder);
+	synth_call(thread, MAIN);
+	synth_call(thread, SPIN_TRY);
+	synth_event(thread, ADA_EVENT_OBJECT, 0xa000, 1);
+	synth_pass(thread, CALL_MS * MS);
+	synth_return(thread);
+	put(switches, ATF_SCHED_PREEMPTED, 1, SYNTH_START_NS + 2 * MS, 0, 0);
+	put(switches, ATF_SCHED_ON, 1, SYNTH_START_NS + (CALL_MS - 2) * MS, 0, 0);
+	assert_int_equal(atf_sched_writer_close(switches), 0);
+	sql = sql_open(fixture, true);
+	sql_expect(sql, "SELECT kind, culprit_thread, function_waited FROM causes(0, 1)", "preempted|-|pthread_spin_trylock\n");
+	sql_expect(sql, "SELECT count(*) FROM waits", "0\n");
+	sql_close(sql);
+}
+
 #define RIVALS 3
 
 /* The thread `victim` has no CPU for most of the call: first 11 has it for a moment, last 12 for long, or others that nobody recorded. */
@@ -447,6 +477,7 @@ int main(void)
 		FIXTURE_TEST(test_off_of_many_spells),
 		FIXTURE_TEST(test_a_spin_lock_that_was_held),
 		FIXTURE_TEST(test_attempts_without_a_cpu),
+		FIXTURE_TEST(test_one_attempt_without_a_cpu),
 		FIXTURE_TEST(test_who_had_the_cpu_for_longest),
 		FIXTURE_TEST(test_who_had_the_holders_cpu),
 	};

@@ -55,7 +55,7 @@ static int find_holder(struct ada_cause_reader *reader, struct ada_cause_link *l
 	/* Attempts may have ended without the object: whoever had it then needn't have touched it meanwhile. */
 	at_end.open = true;
 	if (!result && !holds.longest.thread && !question->open &&
-	    ada_cause_does(reader, link->thread->process, link->wait_function_id) == ADA_DOES_TRY_LOCK)
+	    ada_does_attempt(ada_cause_does(reader, link->thread->process, link->wait_function_id)))
 		result = ada_cause_holds(reader, &at_end, &holds);
 	if (result)
 		return result;

@@ -66,7 +66,7 @@ static void add_operation(struct sight *sight, const struct ada_thread *thread, 
 
 	if (operation->does == ADA_DOES_UNLOCK || waits)
 		add_seen(sight, (struct seen){ thread, operation->ns, operation->position, .gives = true });
-	if (operation->does == ADA_DOES_LOCK || operation->does == ADA_DOES_TRY_LOCK)
+	if (operation->does == ADA_DOES_LOCK || ada_does_attempt(operation->does))
 		add_told(sight, thread, operation->position, operation->ns);
 	if (operation->does != ADA_DOES_LOCK && !waits)
 		return;

@@ -84,6 +84,7 @@ static bool operation_count(struct holding *holding, const struct ada_operation 
 
 	switch (operation->does) {
 	case ADA_DOES_LOCK: return take_object(holding, operation, true);
+	case ADA_DOES_TRY:
 	case ADA_DOES_TRY_LOCK: return take_object(holding, operation, false);
 	case ADA_DOES_COND_WAIT: return operation->as_mutex ? take_around_wait(holding, operation) : true;
 	case ADA_DOES_UNLOCK:
@@ -115,7 +116,7 @@ static void look_back(struct holding *holding, uint64_t from_ns)
 	from_ns = from_ns > holding->horizon_ns ? from_ns : holding->horizon_ns;
 	while (!holding->settled && ada_back_next(&holding->back, holding->taken ? holding->horizon_ns : from_ns, &operation))
 		holding->settled = !operation_count(holding, &operation) ||
-				   (operation.ns < holding->question->from_ns && !holding->taken && operation.does != ADA_DOES_TRY_LOCK);
+				   (operation.ns < holding->question->from_ns && !holding->taken && !ada_does_attempt(operation.does));
 	/* What it gave back it held while none of its events, up to there, took it. */
 	before = holding->back.at ? atf_thread_get(holding->back.thread->events, holding->back.at - 1) : NULL;
 	if (holding->taken && !holding->settled && holding->horizon_ns && (!before || before->timestamp_ns < holding->horizon_ns)) {

@@ -11,7 +11,8 @@ struct atf_sched;
 enum ada_does {
 	ADA_DOES_NOTHING = 1, /* that this room knows */
 	ADA_DOES_LOCK,
-	ADA_DOES_TRY_LOCK, /* may take it: trylock, and locking with a time limit */
+	ADA_DOES_TRY,	   /* takes it or doesn't, and never waits: only attempts one after another do */
+	ADA_DOES_TRY_LOCK, /* waits for it, and may not take it: locking with a time limit */
 	ADA_DOES_UNLOCK,
 	ADA_DOES_COND_WAIT,
 	ADA_DOES_SIGNAL,
@@ -54,6 +55,8 @@ enum ada_does {
 enum ada_does ada_does_of_name(const char *name);
 /* What a call of such a function waits for. ADA_CAUSE_UNKNOWN: none waits. */
 enum ada_cause_kind ada_does_wait(enum ada_does does);
+/* Whether the call may end without having taken its object. */
+bool ada_does_attempt(enum ada_does does);
 /* Whether an argument is a stream, which the function locks. */
 bool ada_does_to_stream(enum ada_does does);
 /* Whether the first argument is a descriptor. */

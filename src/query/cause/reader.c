@@ -155,6 +155,7 @@ bool ada_cause_object(const struct ada_thread *thread, uint64_t position, enum a
 		return false;
 	switch (does) {
 	case ADA_DOES_LOCK:
+	case ADA_DOES_TRY:
 	case ADA_DOES_TRY_LOCK:
 	case ADA_DOES_UNLOCK:
 	case ADA_DOES_COND_WAIT:

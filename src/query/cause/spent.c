@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/interrupt.h"
 #include "query/cause/spent.h"
+#include "query/session/mutes.h"
 #include "query/session/stretch.h"
 
 #define TRIES_MIN 3 /* so many attempts to take an object are a wait for it, also with sleeps between */
@@ -44,6 +45,45 @@ void ada_spent_add(struct ada_adding *adding, const struct ada_spent *like, cons
 	part->returns = 0;
 }
 
+/* Whether the program has the thread in such a function only to wait, in which nothing but a signal handler calls anything. */
+static bool blocks(enum ada_does does)
+{
+	return ada_does_wait(does) != ADA_CAUSE_UNKNOWN && does != ADA_DOES_ONCE && does != ADA_DOES_ALLOCATE;
+}
+
+/* What is tried in the midst of a wait, a signal handler tries: the wait goes on, whatever comes of it. */
+static bool tries_in_wait(struct ada_adding *adding)
+{
+	size_t open = adding->calls.stack.count;
+	uint64_t in = open ? adding->calls.stack.items[open - 1].position + 1 : 0;
+
+	if (in == adding->tried_in)
+		return adding->tried_in_wait;
+	adding->tried_in = in;
+	adding->tried_in_wait = false;
+	while (open-- > 0 && !adding->tried_in_wait)
+		adding->tried_in_wait = blocks(
+			ada_cause_does(adding->reader, adding->spending->thread->process, adding->calls.stack.items[open].function_id));
+	return adding->tried_in_wait;
+}
+
+/* Whether waits are left out of the recording at that time: attempts may lie in the midst of one. What reads and writes is left out often, and
+ * seldom waits. */
+static bool waits_muted(const struct ada_adding *adding, const struct ada_tries *tries)
+{
+	const struct ada_process *process = adding->spending->thread->process;
+	struct ada_muted muted;
+
+	for (size_t i = 0; ada_process_muted(process, i, &muted); i++) {
+		enum ada_does does = ada_cause_does(adding->reader, process, muted.function_id);
+
+		if (!muted.filtered && muted.from_ns <= tries->end_ns && muted.to_ns >= tries->start_ns && blocks(does) &&
+		    ada_does_wait(does) != ADA_CAUSE_IO)
+			return true;
+	}
+	return false;
+}
+
 /* Many attempts one after another are one wait, with all that lies between them. */
 static void count_tries(struct ada_adding *adding, const struct ada_tries *tries)
 {
@@ -52,7 +92,7 @@ static void count_tries(struct ada_adding *adding, const struct ada_tries *tries
 				  .function_id = tries->function_id,
 				  .object = tries->object,
 				  .has_object = true };
-	struct ada_spent *part = tries->count >= TRIES_MIN ? part_of(adding, &like) : NULL;
+	struct ada_spent *part = tries->count >= TRIES_MIN && !waits_muted(adding, tries) ? part_of(adding, &like) : NULL;
 
 	if (!part || part->ns >= tries->end_ns - tries->start_ns)
 		return;
@@ -164,8 +204,13 @@ static void on_ended(void *context, const struct ada_call *call)
 	/* The objects of descriptors and streams are told, but their time counts together: a slow disk is slow for many files. */
 	if (like.does != ADA_DOES_NOTHING && !ada_does_to_descriptor(like.does) && !ada_does_to_stream(like.does))
 		like.has_object = ada_cause_object(spending->thread, call->position, like.does, 0, &like.object);
-	if (like.has_object && (like.does == ADA_DOES_TRY_LOCK || like.does == ADA_DOES_UNLOCK))
+	if (like.has_object && (like.does == ADA_DOES_UNLOCK || (ada_does_attempt(like.does) && !tries_in_wait(adding))))
 		add_try(adding, call, &like);
+	/* One attempt's time is its own, whoever had the object. */
+	if (like.does == ADA_DOES_TRY) {
+		like.has_object = false;
+		like.object = 0;
+	}
 	if (like.has_object && like.does == ADA_DOES_UNLOCK)
 		end_again(adding, like.object);
 	if (like.has_object && like.does == ADA_DOES_COND_WAIT)

@@ -70,7 +70,7 @@ static const struct known functions[] = {
 	{ "free", ADA_DOES_ALLOCATE },
 	{ "fsync", ADA_DOES_IO },
 	{ "ftruncate", ADA_DOES_IO },
-	{ "ftrylockfile", ADA_DOES_TRY_LOCK },
+	{ "ftrylockfile", ADA_DOES_TRY },
 	{ "funlockfile", ADA_DOES_UNLOCK },
 	{ "fwrite", ADA_DOES_STREAM_4 },
 	{ "getaddrinfo", ADA_DOES_MESSAGE_OTHER },
@@ -90,7 +90,7 @@ static const struct known functions[] = {
 	{ "msync", ADA_DOES_IO_OTHER },
 	{ "mtx_lock", ADA_DOES_LOCK },
 	{ "mtx_timedlock", ADA_DOES_TRY_LOCK },
-	{ "mtx_trylock", ADA_DOES_TRY_LOCK },
+	{ "mtx_trylock", ADA_DOES_TRY },
 	{ "mtx_unlock", ADA_DOES_UNLOCK },
 	{ "nanosleep", ADA_DOES_SLEEP },
 	{ "open", ADA_DOES_OPEN },
@@ -121,7 +121,7 @@ static const struct known functions[] = {
 	{ "pthread_mutex_clocklock", ADA_DOES_TRY_LOCK },
 	{ "pthread_mutex_lock", ADA_DOES_LOCK },
 	{ "pthread_mutex_timedlock", ADA_DOES_TRY_LOCK },
-	{ "pthread_mutex_trylock", ADA_DOES_TRY_LOCK },
+	{ "pthread_mutex_trylock", ADA_DOES_TRY },
 	{ "pthread_mutex_unlock", ADA_DOES_UNLOCK },
 	{ "pthread_once", ADA_DOES_ONCE },
 	{ "pthread_rwlock_clockrdlock", ADA_DOES_TRY_LOCK },
@@ -129,12 +129,12 @@ static const struct known functions[] = {
 	{ "pthread_rwlock_rdlock", ADA_DOES_LOCK },
 	{ "pthread_rwlock_timedrdlock", ADA_DOES_TRY_LOCK },
 	{ "pthread_rwlock_timedwrlock", ADA_DOES_TRY_LOCK },
-	{ "pthread_rwlock_tryrdlock", ADA_DOES_TRY_LOCK },
-	{ "pthread_rwlock_trywrlock", ADA_DOES_TRY_LOCK },
+	{ "pthread_rwlock_tryrdlock", ADA_DOES_TRY },
+	{ "pthread_rwlock_trywrlock", ADA_DOES_TRY },
 	{ "pthread_rwlock_unlock", ADA_DOES_UNLOCK },
 	{ "pthread_rwlock_wrlock", ADA_DOES_LOCK },
 	{ "pthread_spin_lock", ADA_DOES_LOCK },
-	{ "pthread_spin_trylock", ADA_DOES_TRY_LOCK },
+	{ "pthread_spin_trylock", ADA_DOES_TRY },
 	{ "pthread_spin_unlock", ADA_DOES_UNLOCK },
 	{ "pthread_timedjoin_np", ADA_DOES_JOIN },
 	{ "putc", ADA_DOES_STREAM_2 },
@@ -236,6 +236,11 @@ enum ada_cause_kind ada_does_wait(enum ada_does does)
 	case ADA_DOES_CHILD: return ADA_CAUSE_CHILD;
 	default: return ADA_CAUSE_UNKNOWN;
 	}
+}
+
+bool ada_does_attempt(enum ada_does does)
+{
+	return does == ADA_DOES_TRY || does == ADA_DOES_TRY_LOCK;
 }
 
 bool ada_does_to_descriptor(enum ada_does does)
