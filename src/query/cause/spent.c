@@ -67,20 +67,29 @@ static bool tries_in_wait(struct ada_adding *adding)
 	return adding->tried_in_wait;
 }
 
-/* Whether waits are left out of the recording at that time: attempts may lie in the midst of one. What reads and writes is left out often, and
- * seldom waits. */
-static bool waits_muted(const struct ada_adding *adding, const struct ada_tries *tries)
+/* What reads and writes is left out often, and seldom waits. A budget makes thousands of mutes, and attempts end as often: one look at all. */
+static void find_muted_waits(struct ada_adding *adding)
 {
 	const struct ada_process *process = adding->spending->thread->process;
 	struct ada_muted muted;
 
+	adding->muted_known = true;
 	for (size_t i = 0; ada_process_muted(process, i, &muted); i++) {
 		enum ada_does does = ada_cause_does(adding->reader, process, muted.function_id);
 
-		if (!muted.filtered && muted.from_ns <= tries->end_ns && muted.to_ns >= tries->start_ns && blocks(does) &&
-		    ada_does_wait(does) != ADA_CAUSE_IO)
-			return true;
+		if (!muted.filtered && blocks(does) && ada_does_wait(does) != ADA_CAUSE_IO && ada_array_push(&adding->muted_waits, muted))
+			adding->result = -ENOMEM;
 	}
+}
+
+/* Whether waits are left out of the recording at that time: attempts may lie in the midst of one. */
+static bool waits_muted(struct ada_adding *adding, const struct ada_tries *tries)
+{
+	if (!adding->muted_known)
+		find_muted_waits(adding);
+	for (size_t i = 0; i < adding->muted_waits.count; i++)
+		if (adding->muted_waits.items[i].from_ns <= tries->end_ns && adding->muted_waits.items[i].to_ns >= tries->start_ns)
+			return true;
 	return false;
 }
 
@@ -369,6 +378,7 @@ int ada_cause_spend(struct ada_cause_reader *reader, struct ada_spending *spendi
 	ada_table_free(&adding.numbers);
 	ada_array_free(&adding.parts);
 	ada_array_free(&adding.tries);
+	ada_array_free(&adding.muted_waits);
 	ada_array_free(&adding.again);
 	ada_array_free(&adding.preemptors);
 	return result;

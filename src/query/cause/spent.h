@@ -26,6 +26,8 @@ struct ada_adding {
 	ADA_ARRAY(struct ada_tries) tries;
 	uint64_t tried_in; /* the CALL, plus one, in which an object was tried last, and whether that or one around it waits */
 	bool tried_in_wait;
+	ADA_ARRAY(struct ada_muted) muted_waits; /* stretches in which functions that wait are left out of the recording */
+	bool muted_known;
 	ADA_ARRAY(struct ada_again) again;
 	const struct ada_sched_thread *sched; /* NULL: nothing is known of when the thread ran */
 	size_t spell;			      /* of it: the first that isn't told whole */
