@@ -12,7 +12,9 @@
 #define WORKERS_MAX 4u
 #define PRESSED 8u /* jobs in a queue: from here on zstd takes longer than events come */
 #define RETRY_NS 20000000
-#define PRIORITY -5 /* the drain's, where allowed: it waits for this */
+#define HURRIED 4u  /* jobs in a queue: from here on a worker has the drain's priority, for the drain will soon wait for it */
+#define PRIORITY -5 /* the drain's, where allowed */
+#define PATIENT 5   /* else, where it may be raised again: a worker shares the processors with a program that is not to wait for it */
 
 struct worker {
 	struct ada_packers *packers;
@@ -23,6 +25,7 @@ struct worker {
 	int trouble;	       /* -errno of the write that is to be tried again */
 	uint64_t since_ns;     /* when that began */
 	unsigned asked, tried; /* tries that the sink asked for, and those made */
+	int priority;	       /* 0: may not be changed */
 };
 
 struct ada_packers {
@@ -69,16 +72,26 @@ static bool may_try(struct worker *worker, const struct ada_packed_state *state)
 	return false;
 }
 
+/* Three busy threads, of which two are the recorder's, share two processors as their priorities have it: so the program keeps one of them. */
+static void take_pace(struct worker *worker, bool hurried)
+{
+	int priority = hurried ? PRIORITY : PATIENT;
+
+	if (worker->priority && worker->priority != priority && !setpriority(PRIO_PROCESS, 0, priority)) /* this thread */
+		worker->priority = priority;
+}
+
 /* Under the lock, which is left while the job is done. */
 static int job_do(struct worker *worker, const struct ada_packed_job *job)
 {
 	struct ada_packers *packers = worker->packers;
 	struct ada_packed_state *state = job->state;
-	bool pressed = worker->queued >= PRESSED;
+	bool pressed = worker->queued >= PRESSED, hurried = worker->queued >= HURRIED;
 	int status = state->error;
 
 	while (!state->error) {
 		pthread_mutex_unlock(&packers->lock);
+		take_pace(worker, hurried);
 		status = packers->work(worker->packer, job, pressed);
 		pthread_mutex_lock(&packers->lock);
 		if (!status || !ada_trouble_is(status)) {
@@ -103,7 +116,7 @@ static void *worker_run(void *argument)
 	struct ada_packers *packers = worker->packers;
 
 	pthread_setname_np(pthread_self(), "ada-pack");
-	setpriority(PRIO_PROCESS, 0, PRIORITY);
+	worker->priority = setpriority(PRIO_PROCESS, 0, PRIORITY) ? 0 : PRIORITY;
 	pthread_mutex_lock(&packers->lock);
 	while (worker->first || !packers->quit) {
 		struct ada_packed_job *job = worker->first;
