@@ -1,6 +1,8 @@
 /* Threads that pack: the priority that they have while they do. */
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -23,6 +25,27 @@ static int note_priority(struct atf_packer *packer, const struct ada_packed_job 
 	return 0;
 }
 
+static bool main_sleeps(void)
+{
+	FILE *file = fopen("/proc/self/stat", "re");
+	char state = 0;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+	fclose(file);
+	return state == 'S';
+}
+
+/* Until the main thread waits, the first job lasts. */
+static int note_while_awaited(struct atf_packer *packer, const struct ada_packed_job *job, bool pressed)
+{
+	(void)packer, (void)job, (void)pressed;
+	priorities[done++] = getpriority(PRIO_PROCESS, 0);
+	while (!main_sleeps())
+		sched_yield();
+	return 0;
+}
+
 static void submit(struct ada_packers *packers, struct ada_packed_state *state)
 {
 	struct ada_packed_job *job = calloc(1, sizeof *job);
@@ -32,12 +55,26 @@ static void submit(struct ada_packers *packers, struct ada_packed_state *state)
 	assert_int_equal(ada_packers_submit(packers, job), 0);
 }
 
+static void wait_and_close(struct ada_packers *packers, const struct ada_packed_state *state)
+{
+	struct ada_packed_job *jobs;
+
+	assert_int_equal(ada_packers_wait(packers, state, true), 0);
+	jobs = ada_packers_done(packers);
+	while (jobs) {
+		struct ada_packed_job *next = jobs->next;
+
+		free(jobs);
+		jobs = next;
+	}
+	ada_packers_close(packers);
+}
+
 /* The first is alone when it begins, the second finds all others behind it. */
 static void work_all(void)
 {
 	struct ada_packers *packers;
 	struct ada_packed_state state = { 0 };
-	struct ada_packed_job *jobs;
 
 	done = 0;
 	sem_init(&begun, 0, 0);
@@ -47,32 +84,49 @@ static void work_all(void)
 	sem_wait(&begun);
 	for (int i = 1; i < JOBS; i++)
 		submit(packers, &state);
-	for (int i = 0; i < JOBS; i++)
+	for (int i = 1; i < JOBS; i++) {
 		sem_post(&go_on);
-	assert_int_equal(ada_packers_wait(packers, &state, true), 0);
-	jobs = ada_packers_done(packers);
-	while (jobs) {
-		struct ada_packed_job *next = jobs->next;
-
-		free(jobs);
-		jobs = next;
+		sem_wait(&begun);
 	}
-	ada_packers_close(packers);
+	sem_post(&go_on);
+	wait_and_close(packers, &state);
 	assert_int_equal(done, JOBS);
 }
 
-static void makes_way_until_jobs_queue_up(void **state)
+static bool may_change_it(void)
 {
 	int own = getpriority(PRIO_PROCESS, 0);
 
+	return !setpriority(PRIO_PROCESS, 0, -5) && !setpriority(PRIO_PROCESS, 0, own);
+}
+
+/* Who may not change it is tested below. */
+static void makes_way_until_jobs_queue_up(void **state)
+{
 	(void)state;
-	if (setpriority(PRIO_PROCESS, 0, -5))
-		skip(); /* as who may not is tested below */
-	setpriority(PRIO_PROCESS, 0, own);
+	if (!may_change_it())
+		skip();
 	work_all();
 	assert_int_equal(priorities[0], 5);
 	for (int i = 1; i < JOBS; i++)
 		assert_int_equal(priorities[i], JOBS - i >= HURRIED ? -5 : 5);
+}
+
+static void makes_no_way_while_it_is_waited_for(void **unused)
+{
+	struct ada_packers *packers;
+	struct ada_packed_state state = { 0 };
+
+	(void)unused;
+	if (!may_change_it())
+		skip();
+	done = 0;
+	assert_int_equal(ada_packers_open(&packers, note_while_awaited, 1), 0);
+	submit(packers, &state);
+	submit(packers, &state);
+	wait_and_close(packers, &state);
+	assert_int_equal(done, 2);
+	assert_int_equal(priorities[1], -5);
 }
 
 static void *as_it_is(void *wanted)
@@ -102,6 +156,7 @@ static void keeps_it_where_it_may_not_change_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(makes_way_until_jobs_queue_up),
+					    cmocka_unit_test(makes_no_way_while_it_is_waited_for),
 					    cmocka_unit_test(keeps_it_where_it_may_not_change_it) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #define WORKERS_MAX 4u
 #define PRESSED 8u /* jobs in a queue: from here on zstd takes longer than events come */
 #define RETRY_NS 20000000
-#define HURRIED 4u  /* jobs in a queue: from here on a worker has the drain's priority, for the drain will soon wait for it */
+#define HURRIED 4u  /* jobs in a queue: from here on a worker has the drain's priority, for the drain will soon wait for it, or does so */
 #define PRIORITY -5 /* the drain's, where allowed */
 #define PATIENT 5   /* else, where it may be raised again: a worker shares the processors with a program that is not to wait for it */
 
@@ -34,8 +34,8 @@ struct ada_packers {
 	ada_packers_work *work;
 	struct worker workers[WORKERS_MAX];
 	unsigned count;
-	bool started, quit, insists, wrote;
-	uint64_t queued_bytes, finished; /* jobs ever finished */
+	bool started, quit, insists, wrote, awaited; /* the last: the main thread waits */
+	uint64_t queued_bytes, finished;	     /* jobs ever finished */
 	struct ada_packed_job *finished_first, **finished_last;
 	uint64_t memory; /* the main thread's */
 };
@@ -86,7 +86,7 @@ static int job_do(struct worker *worker, const struct ada_packed_job *job)
 {
 	struct ada_packers *packers = worker->packers;
 	struct ada_packed_state *state = job->state;
-	bool pressed = worker->queued >= PRESSED, hurried = worker->queued >= HURRIED;
+	bool pressed = worker->queued >= PRESSED, hurried = worker->queued >= HURRIED || packers->awaited;
 	int status = state->error;
 
 	while (!state->error) {
@@ -270,12 +270,14 @@ int ada_packers_wait(struct ada_packers *packers, const struct ada_packed_state 
 
 	pthread_mutex_lock(&packers->lock);
 	before = packers->finished;
+	packers->awaited = true;
 	while (all ? state->pending : packers->finished == before && packers->queued_bytes) {
 		status = packers->insists || state->error ? 0 : trouble_of(packers);
 		if (status)
 			break;
 		pthread_cond_wait(&packers->done, &packers->lock);
 	}
+	packers->awaited = false;
 	pthread_mutex_unlock(&packers->lock);
 	return status;
 }
