@@ -281,19 +281,27 @@ static void test_off_of_many_spells(void **state)
 	assert_true(clock() - begin < CLOCKS_PER_SEC);
 }
 
+/* A second thread, which has taken the lock. */
+static struct synth_thread *holder_of_spin_lock(struct fixture *fixture)
+{
+	struct synth_thread *holder = synth_thread(fixture->synth, 11, "holder");
+
+	synth_call(holder, MAIN);
+	synth_call(holder, SPIN_LOCK);
+	synth_event(holder, ADA_EVENT_OBJECT, 0xa000, 1);
+	synth_return(holder);
+	return holder;
+}
+
 /* Who spins has no CPU for a part of the time, but was held up by who had the lock: for long in the first wait, no time in the second. */
 static void test_a_spin_lock_that_was_held(void **state)
 {
 	const struct plan plan = { .ready = 15 };
 	struct fixture *fixture = *state;
 	struct atf_sched_writer *samples = lane_of(fixture, "samples.atf");
-	struct synth_thread *thread = fixture_thread(fixture, names, NAMES), *holder = synth_thread(fixture->synth, 11, "holder");
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES), *holder = holder_of_spin_lock(fixture);
 	struct sql *sql;
 
-	synth_call(holder, MAIN);
-	synth_call(holder, SPIN_LOCK);
-	synth_event(holder, ADA_EVENT_OBJECT, 0xa000, 1);
-	synth_return(holder);
 	synth_pass(holder, (CALL_MS - 1) * MS);
 	synth_call(holder, SPIN_UNLOCK);
 	synth_event(holder, ADA_EVENT_OBJECT, 0xa000, 1);
@@ -331,13 +339,9 @@ static void test_attempts_without_a_cpu(void **state)
 {
 	struct fixture *fixture = *state;
 	struct atf_sched_writer *switches = switches_of(fixture);
-	struct synth_thread *thread = fixture_thread(fixture, names, NAMES), *holder = synth_thread(fixture->synth, 11, "holder");
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES), *holder = holder_of_spin_lock(fixture);
 	struct sql *sql;
 
-	synth_call(holder, MAIN);
-	synth_call(holder, SPIN_LOCK);
-	synth_event(holder, ADA_EVENT_OBJECT, 0xa000, 1);
-	synth_return(holder);
 	synth_pass(holder, 3 * CALL_MS * MS);
 	synth_call(thread, MAIN);
 	for (uint64_t i = 0; i < 2; i++) {
@@ -361,13 +365,9 @@ static void test_one_attempt_without_a_cpu(void **state)
 {
 	struct fixture *fixture = *state;
 	struct atf_sched_writer *switches = switches_of(fixture);
-	struct synth_thread *thread = fixture_thread(fixture, names, NAMES), *holder = synth_thread(fixture->synth, 11, "holder");
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES), *holder = holder_of_spin_lock(fixture);
 	struct sql *sql;
 
-	synth_call(holder, MAIN);
-	synth_call(holder, SPIN_LOCK);
-	synth_event(holder, ADA_EVENT_OBJECT, 0xa000, 1);
-	synth_return(holder);
 	synth_pass(holder, CALL_MS * MS);
 	synth_call(holder, SPIN_UNLOCK);
 	synth_event(holder, ADA_EVENT_OBJECT, 0xa000, 1);

@@ -16,7 +16,6 @@ enum { A = 0xa000, B = 0xb000 }; /* objects */
 #define US 1000ull
 #define MS (1000 * US)
 #define COLUMNS "SELECT kind, function_waited, object, culprit_thread, culprit_path FROM "
-#define BY_TRYING "lock|pthread_mutex_trylock|0xa000|1|main > rebuild > usleep\n"
 
 /* Calls it at the depth at which the thread is. */
 static void call_on(struct synth_thread *thread, uint64_t function, uint32_t depth, uint64_t object, uint64_t ns)
@@ -67,7 +66,7 @@ static void test_attempts_in_a_loop(void **state)
 
 	try_again_and_again(begin(*state));
 	sql = sql_open(*state, true);
-	sql_expect(sql, COLUMNS "causes(0, 1)", BY_TRYING);
+	sql_expect(sql, COLUMNS "causes(0, 1)", "lock|pthread_mutex_trylock|0xa000|1|main > rebuild > usleep\n");
 	sql_expect(sql, "SELECT spells FROM causes(0, 1)", "491\n");
 	sql_close(sql);
 }
