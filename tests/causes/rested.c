@@ -1,5 +1,5 @@
-/* `rested ROUNDS NAPS`: two threads hand a byte to and fro ROUNDS times, which makes the scheduling lane rest. Then the first thread, one that
- * begins in the rest, and a child from before it sleep NAPS times 10 ms each. */
+/* `rested RESTS BACK`: two threads hand a byte to and fro, which makes the scheduling lane rest, until a file RESTS is there. Then the first
+ * thread, one that begins in the rest, and a child from before it sleep 10 ms at a time until a file BACK is there. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -7,7 +7,7 @@
 #include "partners.h"
 
 static int over[2];
-static long naps;
+static const char *rests, *is_back;
 
 __attribute__((noinline)) static void nap(void)
 {
@@ -16,7 +16,7 @@ __attribute__((noinline)) static void nap(void)
 
 __attribute__((noinline)) static void nap_often(void)
 {
-	for (long i = 0; i < naps; i++)
+	while (access(is_back, F_OK))
 		nap();
 }
 
@@ -39,12 +39,14 @@ static int wait_and_nap(void)
 
 int main(int count, char **arguments)
 {
-	long rounds = count > 2 ? atol(arguments[1]) : 0;
 	pthread_t thread, late;
 	pid_t child;
 	int status;
 
-	naps = count > 2 ? atol(arguments[2]) : 0;
+	if (count < 3)
+		return 1;
+	rests = arguments[1];
+	is_back = arguments[2];
 	if (pipe(over) || (child = fork()) < 0)
 		return 1;
 	if (!child)
@@ -52,7 +54,7 @@ int main(int count, char **arguments)
 	close(over[0]);
 	if (pipe(there) || pipe(back) || pthread_create(&thread, NULL, answer, NULL))
 		return 1;
-	for (long i = 0; i < rounds; i++)
+	for (long i = 0; i % 100 || access(rests, F_OK); i++)
 		ask();
 	close(over[1]);
 	if (pthread_create(&late, NULL, sleep_late, NULL))
