@@ -3,8 +3,8 @@
  * machine for longer than the others need for a whole lap of a ring, or killed.
  *
  *   map, a bit each, 1 = free
- *     ada_map_take      clears the lowest bit (acquire: whoever set it has read what was there). So as few as possible are in use,
- *                       and these stay in the caches
+ *     ada_map_take      clears the lowest bit from `least` on (acquire: whoever set it has read what was there). From 0 on, as few as
+ *                       possible are in use
  *     ada_map_give      sets it again (release)
  *     ada_map_has       is it free? (acquire)
  *
@@ -31,14 +31,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-static inline bool ada_map_take(uint64_t *map, uint32_t count, uint32_t *number)
+static inline bool ada_map_take(uint64_t *map, uint32_t least, uint32_t count, uint32_t *number)
 {
-	for (uint32_t word = 0; word < (count + 63) / 64; word++) {
+	uint64_t wanted = UINT64_MAX << least % 64;
+
+	for (uint32_t word = least / 64; word < (count + 63) / 64; word++, wanted = UINT64_MAX) {
 		uint64_t bits = __atomic_load_n(&map[word], __ATOMIC_RELAXED);
 
-		while (bits) {
-			if (__atomic_compare_exchange_n(&map[word], &bits, bits & (bits - 1), true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-				*number = word * 64 + (uint32_t)__builtin_ctzll(bits);
+		while (bits & wanted) {
+			uint64_t lowest = bits & wanted & -(bits & wanted);
+
+			if (__atomic_compare_exchange_n(&map[word], &bits, bits & ~lowest, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+				*number = word * 64 + (uint32_t)__builtin_ctzll(lowest);
 				return true;
 			}
 		}

@@ -196,7 +196,7 @@ struct ada_ring fake_ring(const struct fake *fake)
 
 static bool take_free(const struct fake *fake, uint32_t *chunk)
 {
-	return ada_map_take(free_map(fake), fake->shm->index_chunks, chunk);
+	return ada_map_take(free_map(fake), 0, fake->shm->index_chunks, chunk);
 }
 
 /* Circular: the oldest sealed chunk, once the whole pool has been handed out. */
@@ -255,7 +255,7 @@ static bool take_detail(struct fake *fake, uint32_t *number)
 
 	if (circular && control->sealed_head - control->sealed_tail >= chunks - chunks / 4 && recycle_detail(fake, number))
 		return true;
-	return ada_map_take(map, chunks, number) || (circular && recycle_detail(fake, number));
+	return ada_map_take(map, 0, chunks, number) || (circular && recycle_detail(fake, number));
 }
 
 static void open_detail(struct fake_thread *thread, struct ada_chunk *index)

@@ -58,7 +58,7 @@ static void what_needs_less_history_gets_little_more_detail(void **state)
 
 	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, NULL), 0);
 	for (unsigned i = 0; i < 8; i++) {
-		while (ada_map_take(segment.detail_free_map, segment.detail_chunks, &chunk))
+		while (ada_map_take(segment.detail_free_map, 0, segment.detail_chunks, &chunk))
 			used++;
 		assert_int_equal(used, segment.detail_ready);
 		ada_segment_grow(&segment);

@@ -229,7 +229,7 @@ static bool take(const struct lane *lane, uint32_t *number)
 {
 	uint32_t first = __atomic_load_n(lane->front, __ATOMIC_RELAXED), end;
 
-	if (ada_map_take(lane->map, first < lane->count ? first : lane->count, number))
+	if (ada_map_take(lane->map, 0, first < lane->count ? first : lane->count, number))
 		return true;
 	do {
 		end = lane->count - first < STEP ? lane->count : first + STEP;

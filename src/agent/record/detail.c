@@ -35,7 +35,7 @@ static bool free_take(struct ada_core *core, uint32_t *number)
 
 	if (__atomic_load_n(&core->detail_scanned, __ATOMIC_RELAXED) == returned)
 		return false;
-	if (ada_pool_take(&core->detail, number))
+	if (ada_pool_take(&core->detail, 0, number))
 		return true;
 	__atomic_store_n(&core->detail_scanned, returned, __ATOMIC_RELAXED);
 	return false;
@@ -108,7 +108,7 @@ static bool small_take(struct ada_core *core, uint32_t *number)
 
 	if (circular && history_suffices(&core->detail_small, history) && recycle(core, &core->detail_small, first, number))
 		return true;
-	if (ada_pool_take(&core->detail_small, number) || !ada_pool_extend(&core->detail_small, core->shm, number)) {
+	if (ada_pool_take(&core->detail_small, 0, number) || !ada_pool_extend(&core->detail_small, core->shm, number)) {
 		*number += first;
 		return true;
 	}

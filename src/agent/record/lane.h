@@ -7,12 +7,12 @@
 #include "agent/judge/judge.h"
 #include "agent/record/record.h"
 
-/* A free chunk. */
-static inline bool ada_pool_take(const struct ada_pool *pool, uint32_t *number)
+/* The lowest free chunk from `least` on; where there is none, the lowest of all. */
+static inline bool ada_pool_take(const struct ada_pool *pool, uint32_t least, uint32_t *number)
 {
-	uint32_t front = __atomic_load_n(pool->front, __ATOMIC_RELAXED);
+	uint32_t front = __atomic_load_n(pool->front, __ATOMIC_RELAXED), count = front < pool->count ? front : pool->count;
 
-	return ada_map_take(pool->free_words, front < pool->count ? front : pool->count, number);
+	return (least && ada_map_take(pool->free_words, least, count, number)) || ada_map_take(pool->free_words, 0, count, number);
 }
 
 /* --- extend.c */

@@ -243,7 +243,7 @@ static bool entry_free(struct ada_core *core, uint32_t *number)
 {
 	uint32_t count = __atomic_load_n(&core->shm->thread_count, __ATOMIC_RELAXED);
 
-	if (ada_map_take(core->entries_free, count < ADA_THREADS_MAX ? count : ADA_THREADS_MAX, number))
+	if (ada_map_take(core->entries_free, 0, count < ADA_THREADS_MAX ? count : ADA_THREADS_MAX, number))
 		return true;
 	while (count < ADA_THREADS_MAX)
 		if (__atomic_compare_exchange_n(&core->shm->thread_count, &count, count + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {

@@ -47,7 +47,7 @@ static void takes_a_step(void **state)
 {
 	uint32_t number;
 
-	assert_false(ada_pool_take(&pool, &number));
+	assert_false(ada_pool_take(&pool, 0, &number));
 	assert_int_equal(ada_pool_extend(&pool, &shm, &number), ADA_LACK_NONE);
 	assert_int_equal(number, 10);
 	assert_int_equal(front, 18);
@@ -56,8 +56,8 @@ static void takes_a_step(void **state)
 	assert_int_equal(shm.taken_bytes, STEP * BYTES);
 	assert_int_equal(touched[0], 0xffull << 10);
 	for (uint32_t next = 11; next < 18; next++)
-		assert_true(ada_pool_take(&pool, &number) && number == next);
-	assert_false(ada_pool_take(&pool, &number));
+		assert_true(ada_pool_take(&pool, 0, &number) && number == next);
+	assert_false(ada_pool_take(&pool, 0, &number));
 }
 
 static void up_to_the_end(void **state)
