@@ -12,6 +12,7 @@
 
 static __thread uint64_t waited_ticks; /* that this thread has waited, and no RECORDER event has told yet */
 static __thread uint64_t opened_ticks; /* the counter as this thread opened its last chunk */
+static __thread uint64_t took_ticks;   /* how long it had had the one before */
 
 static struct ada_chunk *chunk_at(const struct ada_core *core, uint32_t number)
 {
@@ -87,14 +88,15 @@ static bool small_take(struct ada_core *core, struct ada_thread *thread, uint32_
 	return true;
 }
 
-/* The drain has read what lies in a free chunk. Where it ran on a CPU of other caches, these give a line back for some 110 ns each, however
- * early it is asked for; from memory lines come as fast as they are asked for. So a thread that is fast takes the chunk behind its last one, and
- * comes to none again before the drain's CPU has dropped it. Others keep few chunks in use. */
+/* The drain has read what lies in a free chunk. Where the drain's CPU has other caches, the lines come back from there one after the other,
+ * each in some 110 ns, however early they are asked for; from memory they come side by side. So a thread that is fast takes the chunk behind
+ * its last one, and comes to none again before the drain's CPU has dropped it. Other threads keep few chunks in use. One chunk that takes long
+ * is no sign: the thread may have lost its CPU. */
 static uint32_t least_wanted(const struct ada_thread *thread)
 {
 	uint32_t next = thread->chunk + 1; /* 0: it had none */
 
-	return next < LAP_CHUNKS && ada_sys_counter() - opened_ticks < FAST_TICKS ? next : 0;
+	return next < LAP_CHUNKS && (ada_sys_counter() - opened_ticks < FAST_TICKS || took_ticks < FAST_TICKS) ? next : 0;
 }
 
 static enum ada_lack chunk_take(struct ada_thread *thread, uint32_t *number)
@@ -189,6 +191,7 @@ static void chunk_open(struct ada_thread *thread, uint32_t number)
 	chunk->entry = thread->entry - core->entries;
 	chunk->commit = ada_state_at(ada_state(thread), begin);
 	thread->chunk = number;
+	took_ticks = now - opened_ticks;
 	opened_ticks = now;
 	ada_judge_chunk(ada_sequence, now);
 	ada_detail_open(thread, chunk, begin);

@@ -79,7 +79,33 @@ static void who_is_fast_goes_through_a_lap(void **unused)
 	assert_true(certain > LAP / 2 && laps);
 }
 
-static void who_is_not_takes_the_lowest(void **unused)
+static void take_long(void)
+{
+	for (uint64_t start = __rdtsc(); __rdtsc() - start < FAST_TICKS;)
+		;
+}
+
+/* As if it had lost its CPU. */
+static void one_that_takes_long_is_no_sign(void **unused)
+{
+	uint64_t ticks;
+	unsigned certain = 0;
+
+	begin();
+	while (certain < 20) {
+		uint32_t filled;
+
+		next_chunk(&ticks);
+		filled = open_chunk();
+		if (ticks >= FAST_TICKS || filled + 1 == LAP)
+			continue;
+		take_long();
+		certain++;
+		assert_int_equal(next_chunk(&ticks), filled + 1);
+	}
+}
+
+static void who_is_slow_takes_the_lowest(void **unused)
 {
 	uint64_t ticks;
 
@@ -87,8 +113,7 @@ static void who_is_not_takes_the_lowest(void **unused)
 	for (unsigned i = 0; i < 20; i++) {
 		uint32_t filled = open_chunk();
 
-		for (uint64_t start = __rdtsc(); __rdtsc() - start < FAST_TICKS;)
-			;
+		take_long();
 		assert_int_equal(next_chunk(&ticks), filled ? 0 : 1);
 	}
 }
@@ -97,7 +122,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_fast_goes_through_a_lap),
-		cmocka_unit_test(who_is_not_takes_the_lowest),
+		cmocka_unit_test(one_that_takes_long_is_no_sign),
+		cmocka_unit_test(who_is_slow_takes_the_lowest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
