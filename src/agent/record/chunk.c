@@ -180,7 +180,7 @@ static void chunk_open(struct ada_thread *thread, uint32_t number)
 	struct ada_core *core = ada_core;
 	struct ada_chunk *chunk = chunk_at(core, number);
 	uint32_t begin = ada_chunk_begin(core->index.count, number);
-	uint64_t now = ada_sys_counter();
+	uint64_t now;
 
 	if (number < core->index.count)
 		ada_pool_touch(&core->index, number);
@@ -191,6 +191,7 @@ static void chunk_open(struct ada_thread *thread, uint32_t number)
 	chunk->entry = thread->entry - core->entries;
 	chunk->commit = ada_state_at(ada_state(thread), begin);
 	thread->chunk = number;
+	now = ada_sys_counter();
 	took_ticks = now - opened_ticks;
 	opened_ticks = now;
 	ada_judge_chunk(ada_sequence, now);

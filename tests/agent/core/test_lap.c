@@ -66,7 +66,7 @@ static void who_is_fast_goes_through_a_lap(void **unused)
 
 	begin();
 	opened_before = 0;
-	/* A chunk's first time takes long: who makes its pages isn't fast. */
+	/* A chunk's first time takes long here, for its pages are made: it isn't certain, then, how fast it was. */
 	for (unsigned i = 0; i < TRIES && !laps; i++) {
 		uint32_t filled = open_chunk(), next = next_chunk(&ticks);
 
