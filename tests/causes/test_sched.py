@@ -23,7 +23,7 @@ AWAKE = 75      # looks, 20 ms apart: a second and a half
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
     directory = tmp_path_factory.mktemp("sched")
-    for name in ["work", "preempt", "fault", "pingpong", "rested"]:
+    for name in ["work", "preempt", "fault", "held_fault", "pingpong", "rested"]:
         subprocess.run(["cc", "-g", "-O1", "-D_GNU_SOURCE", "-o", directory / name, HERE / f"{name}.c", "-pthread"], check=True)
     return directory
 
@@ -241,6 +241,18 @@ def test_page_faults_are_named(ada, record, mode):
     if row["kind"] == "cpu" and longest["on_cpu_ns"] > 3500 * (within["n"] or 0):
         return
     assert (row["kind"], row["function_waited"], row["culprit_function"]) == ("fault", "memset", "touch")
+
+
+def test_page_faults_are_held_against_what_ran(ada, record):
+    """For how long the longest of the calls was kept from running has no say in whether they were a part of what it ran."""
+    session = record("held_fault", "cause")
+    row, = rows(ada, session, "SELECT * FROM causes")
+    call, = rows(ada, session, "SELECT on_cpu_ns, off_cpu_ns FROM calls WHERE function = 'serve'")
+    if call["on_cpu_ns"] is None or call["off_cpu_ns"] > call["on_cpu_ns"]:
+        pytest.skip("the machine was busier than the program")
+    text = next(r for r in json.loads(ada("narrate", "--format=json", session).stdout)["rows"] if r["window"] == 0)["text"]
+    assert row["kind"] in ("cpu", "fault") and row["function_waited"] == "fill", row
+    assert " with 60" in text and " page faults in the longest call" in text, text
 
 
 def test_no_faults_are_named_of_memory_that_was_used(ada, record):

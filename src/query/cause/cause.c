@@ -74,6 +74,7 @@ static int fill_link(struct ada_cause_reader *reader, struct ada_cause_link *lin
 	link->once = most->does == ADA_DOES_ONCE;
 	link->object = most->object;
 	link->faults = most->faults;
+	link->ran_ns = most->ran_ns;
 	link->returns = most->returns;
 	link->off_cpu = most->off;
 	if (ada_does_to_descriptor(most->does))

@@ -51,6 +51,7 @@ struct ada_cause_link {
 	uint64_t spent_ns;    /* in all calls of the kind, on the object */
 	uint64_t spells;      /* how many */
 	uint64_t faults;      /* page faults in the longest of them */
+	uint64_t ran_ns;      /* for how long the longest of them ran, however long it was kept from that; 0: not known */
 	uint64_t returns;     /* the longest is a loop of waits for a condition: so many ended before the last, and it waited again */
 	bool off_cpu;	      /* of ADA_CAUSE_UNKNOWN: it did not run, and nothing says what for */
 	/* The longest of them: a call below the one asked for, or that call itself. */

@@ -199,8 +199,8 @@ struct ada_spent {
 	enum ada_does does;
 	uint64_t function_id, object;
 	bool has_object;
-	bool off; /* the thread was off its CPU, in a function that waits for nothing known */
-	uint64_t ns, spells, faults;
+	bool off;			     /* the thread was off its CPU, in a function that waits for nothing known */
+	uint64_t ns, spells, faults, ran_ns; /* the last two: of the longest spell; 0: not known */
 	/* The longest spell: */
 	uint64_t position, start_ns, end_ns;
 	uint64_t

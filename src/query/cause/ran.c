@@ -21,6 +21,7 @@ static void settle_faults(const struct ada_session *session, struct ada_spent *m
 {
 	most->kind = faults && ran_ns / faults <= MAX(FAULT_NS, FAULT_TIMES * session->page_fault_ns) ? ADA_CAUSE_FAULT : ADA_CAUSE_CPU;
 	most->faults = faults;
+	most->ran_ns = ran_ns;
 }
 
 /* Samples alone say what it did in a function that waits for nothing known. */
