@@ -7,11 +7,15 @@
  * Integers are little-endian. A varint has 7 bits a byte, the lowest first, the top bit set in all bytes but its last; "signed" varints
  * are zigzag. The file's header is AtfIndexHeader with another magic; events_offset is where the blocks begin, event_size that of an
  * event when it is unpacked. Written by src/atf/ only; a change of a field or of the model needs a new version number.
+ *
+ *   version 1   the footer has the events' CRC32, blocks have no sum of theirs
+ *   version 2   each block has its events' sum, and the footer may lack the CRC32
  */
 #ifndef ADA_ABI_PACK_H
 #define ADA_ABI_PACK_H
 #include "abi/file.h"
 
+#define ATF_PACK_VERSION 2
 #define ATF_PACK_MAGIC "ATP2"
 #define ATF_PACK_FOOTER_MAGIC "2PTA"
 #define ATF_PACK_BLOCK_MAGIC "ATB2"
@@ -22,7 +26,9 @@
 /* AtfPackBlock.flags */
 #define ATF_PACK_WHOLE 1u      /* the open calls stand whole, not as what differs from the block before */
 #define ATF_PACK_AFTER_LOSS 2u /* the event before the block's first, of the kinds that a reader knows, is LOST */
-#define ATF_PACK_FLAGS (ATF_PACK_WHOLE | ATF_PACK_AFTER_LOSS)
+#define ATF_PACK_SUMMED 4u     /* events_sum stands */
+#define ATF_PACK_FLAGS (ATF_PACK_WHOLE | ATF_PACK_AFTER_LOSS | ATF_PACK_SUMMED)
+#define ATF_PACK_UNCHECKED 1u /* AtfPackFooter.flags: the events' CRC32 was not computed; the blocks' sums stand for it */
 
 enum atf_pack_column {
 	ATF_PACK_KINDS,	   /* a bit an event: 1 is a CALL right below the innermost open call; 0 the RETURN of that call, or in MARKS */
@@ -60,16 +66,18 @@ typedef struct __attribute__((packed)) {
 	uint32_t raw[ATF_PACK_COLUMNS];
 	AtfPackLongest
 		longest[ATF_PACK_LONGEST]; /* of the calls that ended in the block: the longest with kept_count + n calls around it */
-	uint8_t reserved2[16];
+	uint64_t events_sum;		   /* of the events, unpacked: docs/format.md */
+	uint8_t reserved2[8];
 } AtfPackBlock;
 static_assert(sizeof(AtfPackBlock) == 256, "pack block");
 static_assert(offsetof(AtfPackBlock, first_ns) == 32, "first_ns");
 static_assert(offsetof(AtfPackBlock, stored) == 80, "stored");
 static_assert(offsetof(AtfPackBlock, longest) == 144, "longest");
+static_assert(offsetof(AtfPackBlock, events_sum) == 240, "events_sum");
 
 typedef struct __attribute__((packed)) {
 	uint8_t magic[4];
-	uint32_t checksum; /* CRC32 of the events, unpacked: that of index.atf's footer */
+	uint32_t checksum; /* CRC32 of the events, unpacked: that of index.atf's footer; 0 with ATF_PACK_UNCHECKED */
 	uint64_t event_count;
 	uint64_t time_start_ns, time_end_ns;
 	uint64_t bytes_written; /* of the blocks: the directory begins behind them */
@@ -77,7 +85,8 @@ typedef struct __attribute__((packed)) {
 	uint32_t directory_checksum; /* CRC32 of the directory */
 	uint32_t header_checksum;    /* CRC32 of the file's header */
 	uint32_t footer_checksum;    /* CRC32 of this footer with this field 0 */
-	uint8_t reserved[8];
+	uint32_t flags;
+	uint8_t reserved[4];
 } AtfPackFooter;
 static_assert(sizeof(AtfPackFooter) == 64, "pack footer");
 #endif

@@ -128,17 +128,16 @@ static struct ada_clock_line clock_line_at(const struct ada_clock *clock, uint64
 	/* anchors[low] is the last one at or before the counter, or the first, of those on its side of a fall */
 	size_t low = young ? clock->past.fell : clock->past.before,
 	       high = young || !clock->past.fell ? clock->anchors.count : clock->past.fell, end = high;
+	uint64_t span;
 
 	high = ada_first_not(i, low + 1, high, anchors[i].counter <= counter);
 	low = high - 1;
+	span = (high < end ? anchors[high].counter : young ? clock->past.young_until : UINT64_MAX) - anchors[low].counter;
 	return (struct ada_clock_line){
 		.counter = anchors[low].counter,
 		.ns = anchors[low].ns,
 		.multiplier = clock_multiplier(anchors[low].ns_per_tick),
-		.span = (high < end ? anchors[high].counter :
-			 young	    ? clock->past.young_until :
-				      UINT64_MAX) -
-			anchors[low].counter,
+		.span = span < ADA_CLOCK_SPAN ? span : ADA_CLOCK_SPAN,
 		.kept = ~(clock->past.resolution_ns - 1),
 	};
 }

@@ -37,13 +37,17 @@ struct ada_clock_line {
 	uint64_t kept; /* bits of a time; the others are less than the clock's resolution */
 };
 #define ADA_CLOCK_SHIFT 56
+/* No line holds for more: ticks have room for the shift that leaves their product's upper half. */
+#define ADA_CLOCK_SPAN (1ull << ADA_CLOCK_SHIFT)
 static inline bool ada_clock_line_holds(const struct ada_clock_line *line, uint64_t counter)
 {
 	return counter - line->counter < line->span;
 }
 static inline uint64_t ada_clock_line_ns(const struct ada_clock_line *line, uint64_t counter)
 {
-	return (line->ns + (uint64_t)((unsigned __int128)(counter - line->counter) * line->multiplier >> ADA_CLOCK_SHIFT)) & line->kept;
+	uint64_t ticks = (counter - line->counter) << (64 - ADA_CLOCK_SHIFT);
+
+	return (line->ns + (uint64_t)((unsigned __int128)ticks * line->multiplier >> 64)) & line->kept;
 }
 struct ada_clock_line ada_clock_line(const struct ada_clock *clock); /* the one used last */
 void ada_clock_converted(struct ada_clock *clock, uint64_t newest);

@@ -20,6 +20,7 @@ static void pack(struct atf_packer *packer, struct atf_pack_lane *lane, const st
 	atf_pack_lane_segment(lane);
 	status = atf_pack_writer_open(&writer, path, header->thread_id, header->arch);
 	assert(!status);
+	atf_pack_writer_unchecked(writer);
 	for (uint64_t at = 0; at < count; at += SOME) {
 		uint32_t some = count - at < SOME ? (uint32_t)(count - at) : SOME;
 		struct atf_pack_bytes block;

@@ -1,5 +1,6 @@
-/* The golden files of version 1 (golden/make.py wrote them from the specification): the reader understands them, and
- * the writer makes the same bytes. Argument: their directory. */
+/* The golden files of each version (golden/make.py wrote them from the specification): the reader understands them, and
+ * the writer makes the same bytes as those of the newest. Argument: their directory. */
+#include "atf/index/index.h"
 #include "atf/pack/packed.h"
 #include "fixture.h"
 
@@ -31,10 +32,9 @@ struct golden {
 	enum atf_completeness completeness;
 };
 static const struct golden goldens[] = {
-	{ "index-v1.atf", GOLDEN_COUNT, ATF_COMPLETE },
-	{ "index-v1-unfinished.atf", GOLDEN_COUNT, ATF_NO_FOOTER },
-	{ "index-v1-empty.atf", 0, ATF_COMPLETE },
-	{ "index-v1.atp", GOLDEN_COUNT, ATF_COMPLETE },
+	{ "index-v1.atf", GOLDEN_COUNT, ATF_COMPLETE }, { "index-v1-unfinished.atf", GOLDEN_COUNT, ATF_NO_FOOTER },
+	{ "index-v1-empty.atf", 0, ATF_COMPLETE },	{ "index-v1.atp", GOLDEN_COUNT, ATF_COMPLETE },
+	{ "index-v2.atp", GOLDEN_COUNT, ATF_COMPLETE }, { "index-v2-unchecked.atp", GOLDEN_COUNT, ATF_COMPLETE },
 };
 
 static void golden_path(char path[4096], const char *name)
@@ -67,12 +67,12 @@ static void test_verify_finds_nothing_wrong(void **state)
 	struct findings findings;
 	char path[4096];
 
-	golden_path(path, "index-v1.atf");
-	assert_int_equal(findings_take(&findings, path), 0);
-	golden_path(path, "index-v1-empty.atf");
-	assert_int_equal(findings_take(&findings, path), 0);
-	golden_path(path, "index-v1.atp");
-	assert_int_equal(findings_take(&findings, path), 0);
+	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++) {
+		if (goldens[i].completeness != ATF_COMPLETE)
+			continue;
+		golden_path(path, goldens[i].name);
+		assert_int_equal(findings_take(&findings, path), 0);
+	}
 }
 
 static void expect_same_bytes(const char *path, const char *golden)
@@ -100,22 +100,47 @@ static void test_writer_makes_the_same(void **state)
 	expect_same_bytes(fixture->path, "index-v1.atf");
 }
 
-static void test_packer_makes_the_same(void **state)
+static void expect_packed(const char *path, bool checked, const char *golden)
 {
 	struct atf_packer *packer = atf_packer_new();
-	struct fixture *fixture = *state;
 	struct atf_pack_writer *writer;
 	struct atf_pack_bytes block;
 	struct atf_pack_lane lane;
 
 	atf_pack_lane_open(&lane, GOLDEN_THREAD);
-	assert_int_equal(atf_pack_writer_open(&writer, fixture->path, GOLDEN_THREAD, ATF_ARCH_X86_64), 0);
+	assert_int_equal(atf_pack_writer_open(&writer, path, GOLDEN_THREAD, ATF_ARCH_X86_64), 0);
+	if (!checked)
+		atf_pack_writer_unchecked(writer);
 	assert_int_equal(atf_pack_encode(packer, &lane, golden_events, GOLDEN_COUNT, ATF_PACK_RAW, &block), 0);
 	assert_int_equal(atf_pack_writer_add(writer, &block, golden_events, GOLDEN_COUNT, false), 0);
 	assert_int_equal(atf_pack_writer_close(writer, 0), 0);
-	expect_same_bytes(fixture->path, "index-v1.atp");
+	expect_same_bytes(path, golden);
 	atf_pack_lane_close(&lane);
 	atf_packer_free(packer);
+}
+
+static void test_packer_makes_the_same(void **state)
+{
+	struct fixture *fixture = *state;
+
+	expect_packed(fixture->path, true, "index-v2.atp");
+	unlink(fixture->path);
+	expect_packed(fixture->path, false, "index-v2-unchecked.atp");
+}
+
+/* Its blocks have no sums, the footer has the CRC32: so it unpacks to what it was packed from. */
+static void test_the_first_version_unpacks(void **state)
+{
+	struct fixture *fixture = *state;
+	struct atf_message message;
+	struct atf_index *index;
+	char path[4096];
+
+	golden_path(path, "index-v1.atp");
+	assert_int_equal(atf_index_open(&index, path, &message), 0);
+	assert_int_equal(atf_index_unpack(index, fixture->path, NULL, NULL, &message), 0);
+	atf_index_close(index);
+	expect_same_bytes(fixture->path, "index-v1.atf");
 }
 
 static void test_recovery_makes_the_same(void **state)
@@ -311,10 +336,15 @@ static void test_detail_recovery(void **state)
 int main(int count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reader_understands_them),	 cmocka_unit_test(test_verify_finds_nothing_wrong),
-		FIXTURE_TEST(test_writer_makes_the_same),	 FIXTURE_TEST(test_packer_makes_the_same),
-		FIXTURE_TEST(test_recovery_makes_the_same),	 cmocka_unit_test(test_reader_understands_detail),
-		FIXTURE_TEST(test_detail_writer_makes_the_same), FIXTURE_TEST(test_detail_recovery),
+		cmocka_unit_test(test_reader_understands_them),
+		cmocka_unit_test(test_verify_finds_nothing_wrong),
+		FIXTURE_TEST(test_writer_makes_the_same),
+		FIXTURE_TEST(test_packer_makes_the_same),
+		FIXTURE_TEST(test_the_first_version_unpacks),
+		FIXTURE_TEST(test_recovery_makes_the_same),
+		cmocka_unit_test(test_reader_understands_detail),
+		FIXTURE_TEST(test_detail_writer_makes_the_same),
+		FIXTURE_TEST(test_detail_recovery),
 	};
 
 	golden_stack_fill();

@@ -152,6 +152,28 @@ static void expect_same_lane(const struct atf_pack_lane *reader, const struct at
 	}
 }
 
+/* As docs/format.md has it. */
+static uint64_t slow_sum(const struct ada_event *events, uint32_t count)
+{
+	uint64_t folded = 0;
+
+	for (unsigned int lane = 0; lane < 4; lane++) {
+		uint64_t sum = 0, weighted = 0;
+
+		for (uint32_t i = 0; i < count; i++) {
+			uint64_t word;
+
+			memcpy(&word, (const uint8_t *)&events[i] + 8 * lane, sizeof word);
+			sum += word;
+			weighted += (count - i) * word;
+		}
+		folded = (folded ^ sum) * 0x9E3779B97F4A7C15u;
+		folded = (folded ^ folded >> 32 ^ weighted) * 0x9E3779B97F4A7C15u;
+		folded ^= folded >> 32;
+	}
+	return folded;
+}
+
 static void expect_block(struct codec *codec, const struct atf_pack_bytes *block, uint32_t from, uint32_t count)
 {
 	AtfPackBlock head;
@@ -164,6 +186,8 @@ static void expect_block(struct codec *codec, const struct atf_pack_bytes *block
 	assert_int_equal(head.first_seq, from);
 	assert_int_equal(head.first_ns, codec->events[from].timestamp_ns);
 	assert_int_equal(head.last_ns, codec->events[from + count - 1].timestamp_ns);
+	assert_true(head.flags & ATF_PACK_SUMMED);
+	assert_int_equal(head.events_sum, slow_sum(codec->events + from, count));
 	memset(codec->back, 0xA5, count * sizeof *codec->back);
 	assert_int_equal(atf_unpack_events(codec->unpacker, &codec->reader, block->bytes, codec->back), 0);
 	assert_memory_equal(codec->back, codec->events + from, count * sizeof *codec->back);
@@ -281,7 +305,7 @@ static void test_next_segment(void **state)
 	end(codec, ADA_EVENT_RETURN);
 	assert_int_equal(atf_pack_encode(codec->packer, &codec->writer, codec->events, 3, ATF_PACK_ZSTD, &block), 0);
 	memcpy(&head, block.bytes, sizeof head);
-	assert_int_equal(head.flags, ATF_PACK_WHOLE);
+	assert_int_equal(head.flags, ATF_PACK_WHOLE | ATF_PACK_SUMMED);
 	assert_int_equal(head.busy_ns, 130);
 	assert_int_equal(head.deepest, 2);
 	assert_int_equal(head.longest[1].duration_ns, 30);
@@ -292,7 +316,7 @@ static void test_next_segment(void **state)
 	end(codec, ADA_EVENT_RETURN);
 	assert_int_equal(atf_pack_encode(codec->packer, &codec->writer, codec->events + 3, 1, ATF_PACK_ZSTD, &block), 0);
 	memcpy(&head, block.bytes, sizeof head);
-	assert_int_equal(head.flags, ATF_PACK_WHOLE);
+	assert_int_equal(head.flags, ATF_PACK_WHOLE | ATF_PACK_SUMMED);
 	assert_int_equal(head.first_seq, 0);
 	assert_int_equal(head.longest[0].duration_ns, 200);
 	assert_int_equal(head.longest[0].start_ns, 1000);
@@ -339,6 +363,36 @@ static void test_flipped_bits(void **state)
 	free(copy);
 }
 
+/* Another bit in any event, and two events in each other's place, make another sum. */
+static void test_sums(void **state)
+{
+	struct codec *codec = *state;
+	uint64_t sum;
+
+	make_events(codec, 600, 4, 10);
+	sum = atf_pack_sum(codec->events, codec->count);
+	assert_int_equal(sum, slow_sum(codec->events, codec->count));
+	assert_int_equal(atf_pack_sum(codec->events, 0), 0);
+	for (size_t bit = 0; bit < 8 * codec->count * sizeof *codec->events; bit++) {
+		uint8_t *byte = (uint8_t *)codec->events + bit / 8;
+
+		*byte ^= (uint8_t)(1u << bit % 8);
+		assert_int_not_equal(atf_pack_sum(codec->events, codec->count), sum);
+		*byte ^= (uint8_t)(1u << bit % 8);
+	}
+	for (uint32_t i = 1; i < codec->count; i++) {
+		struct ada_event event = codec->events[i];
+
+		if (!memcmp(&event, &codec->events[i - 1], sizeof event))
+			continue;
+		codec->events[i] = codec->events[i - 1];
+		codec->events[i - 1] = event;
+		assert_int_not_equal(atf_pack_sum(codec->events, codec->count), sum);
+		codec->events[i - 1] = codec->events[i];
+		codec->events[i] = event;
+	}
+}
+
 /* Where the checksums are right and the columns nonsense, the decoder says so, or gives some events; it never looks elsewhere. */
 static void test_nonsense(void **state)
 {
@@ -368,7 +422,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CODEC_TEST(test_plain_calls),  CODEC_TEST(test_odd_events),	   CODEC_TEST(test_deep_recursion),
 		CODEC_TEST(test_next_segment), CODEC_TEST(test_skipped_events),	   CODEC_TEST(test_flipped_bits),
-		CODEC_TEST(test_nonsense),     CODEC_TEST(test_out_of_deep_calls),
+		CODEC_TEST(test_nonsense),     CODEC_TEST(test_out_of_deep_calls), CODEC_TEST(test_sums),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

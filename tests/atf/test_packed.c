@@ -295,8 +295,8 @@ static void test_tails(void **state)
 
 /* --- damage ------------------------------------------------------------------------------------------------------------- */
 
-/* Blocks of 200 events, 1,000 in all: small enough to try every bit. */
-static struct bytes small_file(struct fixture *fixture, bool finish)
+/* Blocks of 200 events, 1,000 in all: small enough to try every bit. `wrong`: bits of the third one's sum. */
+static struct bytes small_file(struct fixture *fixture, bool finish, bool checked, uint64_t wrong)
 {
 	struct atf_packer *packer = atf_packer_new();
 	struct atf_pack_writer *writer;
@@ -306,11 +306,17 @@ static struct bytes small_file(struct fixture *fixture, bool finish)
 	unlink(packed_path);
 	atf_pack_lane_open(&lane, THREAD_ID);
 	assert_int_equal(atf_pack_writer_open(&writer, packed_path, THREAD_ID, ATF_ARCH_X86_64), 0);
+	if (!checked)
+		atf_pack_writer_unchecked(writer);
 	for (uint32_t i = 0; i < 5; i++) {
 		struct atf_pack_bytes block;
+		AtfPackBlock head;
 
 		fixture_events(events, i * 200, 200);
 		assert_int_equal(atf_pack_encode(packer, &lane, events, 200, ATF_PACK_ZSTD, &block), 0);
+		memcpy(&head, block.bytes, sizeof head);
+		head.events_sum ^= i == 2 ? wrong : 0;
+		memcpy(block.bytes, &head, sizeof head);
 		assert_int_equal(atf_pack_writer_add(writer, &block, events, 200, false), 0);
 		atf_pack_accept(&lane);
 	}
@@ -323,27 +329,79 @@ static struct bytes small_file(struct fixture *fixture, bool finish)
 	return bytes_read(packed_path);
 }
 
-/* Every bit of a finished file: verify finds that it turned. */
+/* Every bit of a finished file, with and without the events' CRC32: verify finds that it turned. */
 static void test_every_bit_counts(void **state)
 {
-	struct bytes file = small_file(*state, true);
-	struct findings findings;
+	for (unsigned int checked = 0; checked < 2; checked++) {
+		struct bytes file = small_file(*state, true, checked, 0);
+		struct findings findings;
 
-	assert_int_equal(findings_take(&findings, packed_path), 0);
-	for (size_t bit = 0; bit < file.length * 8; bit++) {
-		file.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		bytes_write(packed_path, file.bytes, file.length);
-		assert_int_not_equal(findings_take(&findings, packed_path), 0);
-		file.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		assert_int_equal(findings_take(&findings, packed_path), 0);
+		for (size_t bit = 0; bit < file.length * 8; bit++) {
+			file.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+			bytes_write(packed_path, file.bytes, file.length);
+			assert_int_not_equal(findings_take(&findings, packed_path), 0);
+			file.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		}
+		free(file.bytes);
 	}
+}
+
+/* A block that decodes, into other events than its sum is of, all checksums right: as an encoder's fault would look. */
+static void test_a_block_of_other_events(void **state)
+{
+	for (unsigned int checked = 0; checked < 2; checked++) {
+		struct bytes file = small_file(*state, true, checked, 1ull << 40);
+		struct fixture *fixture = *state;
+		struct atf_message message;
+		struct findings findings;
+		struct atf_index *index;
+
+		assert_int_equal(findings_take(&findings, packed_path), 1);
+		index = index_open(packed_path, ATF_COMPLETE);
+		expect_events(index, 1000);
+		assert_int_equal(atf_index_unpack(index, fixture->path, NULL, NULL, &message), -ATF_ERROR_CORRUPT);
+		unlink(fixture->path);
+		atf_index_close(index);
+		free(file.bytes);
+		file = small_file(*state, false, checked, 1ull << 40);
+		assert_int_equal(atf_index_recover(packed_path, &message), -ATF_ERROR_CORRUPT);
+		assert_non_null(strstr(message.text, "other events than were recorded"));
+		free(file.bytes);
+	}
+}
+
+/* Without the events' CRC32 it unpacks to the file that it was packed from, which has it; and a later version than the newest is no file for us. */
+static void test_unchecked(void **state)
+{
+	struct bytes file = small_file(*state, true, false, 0), plain, back;
+	struct fixture *fixture = *state;
+	struct atf_message message;
+	struct atf_index *index;
+
+	fixture_write(fixture->path, 0, 1000);
+	plain = bytes_read(fixture->path);
+	unlink(fixture->path);
+	index = index_open(packed_path, ATF_COMPLETE);
+	assert_int_equal(atf_index_unpack(index, fixture->path, NULL, NULL, &message), 0);
+	atf_index_close(index);
+	back = bytes_read(fixture->path);
+	assert_int_equal(back.length, plain.length);
+	assert_memory_equal(back.bytes, plain.bytes, plain.length);
+	file.bytes[offsetof(AtfIndexHeader, version)] = ATF_PACK_VERSION + 1;
+	bytes_write(packed_path, file.bytes, file.length);
+	assert_int_equal(atf_index_open(&index, packed_path, &message), -ATF_ERROR_VERSION);
+	assert_non_null(strstr(message.text, "version 3 of the format, and only versions up to 2 can be read"));
 	free(file.bytes);
+	free(plain.bytes);
+	free(back.bytes);
 }
 
 /* Cut anywhere: the whole blocks count, and are recovered. */
 static void test_cut_anywhere(void **state)
 {
 	for (unsigned int finish = 0; finish < 2; finish++) {
-		struct bytes file = small_file(*state, finish);
+		struct bytes file = small_file(*state, finish, finish, 0);
 
 		for (size_t length = 64; length < file.length; length += 13) {
 			struct atf_message message;
@@ -371,7 +429,7 @@ static void test_cut_anywhere(void **state)
 static void test_damaged_block(void **state)
 {
 	for (unsigned int finish = 0; finish < 2; finish++) {
-		struct bytes file = small_file(*state, finish);
+		struct bytes file = small_file(*state, finish, finish, 0);
 		struct atf_message message;
 		struct atf_index *index;
 		AtfPackBlock head;
@@ -412,9 +470,17 @@ static void test_damaged_block(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PACKED_TEST(test_back_byte_for_byte), PACKED_TEST(test_read_alike),    PACKED_TEST(test_thread_of_both),
-		PACKED_TEST(test_many_readers),	      PACKED_TEST(test_tails),	       PACKED_TEST(test_every_bit_counts),
-		PACKED_TEST(test_cut_anywhere),	      PACKED_TEST(test_damaged_block), PACKED_TEST(test_where_blocks_lie),
+		PACKED_TEST(test_back_byte_for_byte),
+		PACKED_TEST(test_read_alike),
+		PACKED_TEST(test_thread_of_both),
+		PACKED_TEST(test_many_readers),
+		PACKED_TEST(test_tails),
+		PACKED_TEST(test_every_bit_counts),
+		PACKED_TEST(test_cut_anywhere),
+		PACKED_TEST(test_damaged_block),
+		PACKED_TEST(test_where_blocks_lie),
+		PACKED_TEST(test_a_block_of_other_events),
+		PACKED_TEST(test_unchecked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

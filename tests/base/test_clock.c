@@ -303,6 +303,28 @@ static void check_rebuilt(struct ada_clock *clock, uint64_t newest)
 	ada_clock_close(again);
 }
 
+/* No line holds for longer than its product has room for: a counter behind that, which an agent may write, is the clock's to convert. */
+static void test_a_line_ends_where_its_product_does(void **state)
+{
+	struct world world = typical;
+	struct ada_clock *clock = world_clock(&world);
+	struct ada_clock_line line;
+	uint64_t last, ns;
+
+	ada_clock_ns(clock, (uint64_t)world.counter);
+	line = ada_clock_line(clock);
+	last = line.counter + ADA_CLOCK_SPAN - 1;
+	assert_int_equal(line.span, ADA_CLOCK_SPAN);
+	assert_true(ada_clock_line_holds(&line, last));
+	assert_false(ada_clock_line_holds(&line, last + 1));
+	ns = ada_clock_ns(clock, last);
+	assert_int_equal(ada_clock_line_ns(&line, last), ns);
+	assert_int_equal(ns, line.ns + (uint64_t)((unsigned __int128)(ADA_CLOCK_SPAN - 1) * line.multiplier >> ADA_CLOCK_SHIFT));
+	assert_in_range(ada_clock_ns(clock, last + 1) - ns, 0, 1);
+	assert_true(ada_clock_ns(clock, last + ADA_CLOCK_SPAN) > ns + (ns - line.ns) - 2);
+	ada_clock_close(clock);
+}
+
 /* Of two clocks that see the same world one rounds: what it says is what the other says, rounded down, by calls and by lines, so that rounding
  * moves no line. */
 static void test_times_are_rounded_down(void **state)
@@ -407,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_a_sleep_with_the_counter_stopped_steps_forward),
 		cmocka_unit_test(test_the_real_clock_agrees_with_the_kernel),
 		cmocka_unit_test(test_a_counter_that_falls),
+		cmocka_unit_test(test_a_line_ends_where_its_product_does),
 		cmocka_unit_test(test_times_are_rounded_down),
 		cmocka_unit_test(test_what_is_no_clock_is_not_rebuilt),
 	};

@@ -12,9 +12,11 @@
 #define CPUS 1
 #define PAGES 8
 
-struct child { /* a process with a thread beside its first, which both switch whenever they are told to */
+#define THREADS 2
+
+struct child { /* a process with a thread beside its first, each of which switches whenever it is told to */
 	pid_t pid;
-	int told[2], done[2];
+	int told[THREADS][2], done[2];
 };
 static struct child child;
 static size_t running; /* processes that the source tells of */
@@ -28,11 +30,11 @@ static size_t processes(void *context, pid_t *pids, size_t max)
 	return count;
 }
 
-static void *serve(void *unused)
+static void *serve(void *told)
 {
 	char byte;
 
-	while (read(child.told[0], &byte, 1) == 1 && write(child.done[1], &byte, 1) == 1)
+	while (read(*(int *)told, &byte, 1) == 1 && write(child.done[1], &byte, 1) == 1)
 		;
 	return NULL;
 }
@@ -41,32 +43,36 @@ static int begin_child(void **state)
 {
 	pthread_t thread;
 
-	if (pipe(child.told) || pipe(child.done))
+	if (pipe(child.told[0]) || pipe(child.told[1]) || pipe(child.done))
 		return -1;
 	child.pid = fork();
 	if (child.pid)
 		return child.pid < 0 ? -1 : 0;
-	close(child.told[1]);
-	if (!pthread_create(&thread, NULL, serve, NULL))
-		serve(NULL);
+	for (int i = 0; i < THREADS; i++)
+		close(child.told[i][1]);
+	if (!pthread_create(&thread, NULL, serve, child.told[1]))
+		serve(child.told[0]);
 	_exit(0);
 }
 
 static int end_child(void **state)
 {
-	close(child.told[1]);
-	close(child.told[0]);
+	for (int i = 0; i < THREADS; i++) {
+		close(child.told[i][1]);
+		close(child.told[i][0]);
+	}
 	close(child.done[0]);
 	close(child.done[1]);
 	return waitpid(child.pid, NULL, 0) != child.pid;
 }
 
+/* Each thread: were the other one to do all of it, on a machine where the first has no CPU, nobody would see any. */
 static void switch_often(void)
 {
 	char byte = 0;
 
 	for (int i = 0; i < 100; i++) {
-		assert_int_equal(write(child.told[1], &byte, 1), 1);
+		assert_int_equal(write(child.told[i % THREADS][1], &byte, 1), 1);
 		assert_int_equal(read(child.done[0], &byte, 1), 1);
 	}
 }

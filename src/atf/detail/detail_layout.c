@@ -12,7 +12,7 @@
 
 #define FOOTER_BYTES ((uint64_t)sizeof(AtfDetailFooter))
 
-static const struct atf_kind detail_kind = { "a", "detail", ATF_DETAIL_MAGIC, "index", ATF_INDEX_MAGIC };
+static const struct atf_kind detail_kind = { "a", "detail", ATF_DETAIL_MAGIC, "index", ATF_INDEX_MAGIC, ATF_VERSION };
 
 static int header_read(struct atf_detail_file *file, struct atf_message *message)
 {

@@ -23,6 +23,7 @@ struct atf_summary {
 	uint64_t count;
 	uint64_t time_start_ns, time_end_ns;
 	uint32_t checksum;
+	bool unchecked; /* nobody has computed it, and it is 0: the file is packed, and its blocks have sums */
 };
 void atf_header_start(AtfIndexHeader *header, uint32_t thread_id, uint8_t arch);
 void atf_header_finish(AtfIndexHeader *header, const struct atf_summary *summary);
@@ -48,6 +49,7 @@ typedef int atf_open_fd(void *file, int fd, struct atf_message *message);
 int atf_open_path(const char *path, atf_open_fd *open_fd, void *file, struct atf_message *message);
 struct atf_kind {
 	const char *article, *name, *magic, *other_name, *other_magic;
+	uint8_t newest; /* version; the oldest is ATF_VERSION */
 };
 /* Size of a header, magic, byte order, version. */
 int atf_identity_check(const uint8_t *bytes, uint64_t size, const struct atf_kind *kind, struct atf_message *message);

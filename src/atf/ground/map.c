@@ -117,8 +117,8 @@ int atf_identity_check(const uint8_t *bytes, uint64_t size, const struct atf_kin
 		return atf_fail(message, ATF_ERROR_NOT_ATF, "cut inside the header: %u bytes of %u", (unsigned)size, ATF_EVENTS_OFFSET);
 	if (endian != ATF_ENDIAN_LITTLE)
 		return atf_fail(message, ATF_ERROR_VERSION, "byte order %u, and only little-endian (1) can be read", endian);
-	if (version != ATF_VERSION)
-		return atf_fail(message, ATF_ERROR_VERSION, "version %u of the format, and only version %d can be read", version,
-				ATF_VERSION);
+	if (version < ATF_VERSION || version > kind->newest)
+		return atf_fail(message, ATF_ERROR_VERSION, "version %u of the format, and only version%s %u can be read", version,
+				kind->newest > ATF_VERSION ? "s up to" : "", kind->newest);
 	return 0;
 }

@@ -10,7 +10,7 @@ static const char *is_strange(const struct atf_index *index)
 	AtfIndexHeader expected;
 	AtfIndexFooter footer;
 	struct atf_summary summary = { index->layout.count, index->layout.footer.time_start_ns, index->layout.footer.time_end_ns,
-				       index->layout.footer.checksum };
+				       index->layout.footer.checksum, !atf_index_is_checked(index) };
 
 	if (index->layout.completeness != ATF_COMPLETE)
 		return "it is not complete";
@@ -144,6 +144,7 @@ int atf_index_unpack(const struct atf_index *index, const char *path, atf_index_
 	const struct atf_index_options options = { .thread_id = index->layout.header.thread_id, .arch = index->layout.header.arch };
 	struct atf_index_writer *writer;
 	uint64_t at = 0, count;
+	bool fits = true;
 	int status;
 
 	if (index->layout.completeness != ATF_COMPLETE)
@@ -154,6 +155,7 @@ int atf_index_unpack(const struct atf_index *index, const char *path, atf_index_
 	for (; at < index->layout.count && !status; at += count) {
 		const struct ada_event *events = atf_index_run(index, at, &count);
 
+		fits &= atf_index_sum_fits(index, at, events, count);
 		status = atf_index_writer_append(writer, events, count);
 		atf_index_release(index, at, at + count);
 		if (!status && progress && progress(context, count)) {
@@ -161,7 +163,7 @@ int atf_index_unpack(const struct atf_index *index, const char *path, atf_index_
 			return atf_fail(message, ATF_ERROR_SYSTEM, "interrupted");
 		}
 	}
-	if (!status && index->packed && atf_packed_damaged(index->packed)) {
+	if (!status && (!fits || (index->packed && atf_packed_damaged(index->packed)))) {
 		atf_index_writer_abandon(writer);
 		return atf_fail(message, ATF_ERROR_CORRUPT, "not unpacked: a block of it is damaged (ada verify)");
 	}
@@ -171,10 +173,13 @@ int atf_index_unpack(const struct atf_index *index, const char *path, atf_index_
 
 bool atf_index_same(const struct atf_index *one, const struct atf_index *other)
 {
+	AtfIndexFooter footer = one->layout.footer;
 	uint64_t at = 0, count, length;
 
+	if (!atf_index_is_checked(one) || !atf_index_is_checked(other))
+		footer.checksum = other->layout.footer.checksum; /* one of both says nothing; the events follow */
 	if (one->layout.count != other->layout.count || memcmp(&one->layout.header, &other->layout.header, sizeof one->layout.header) ||
-	    memcmp(&one->layout.footer, &other->layout.footer, sizeof one->layout.footer))
+	    memcmp(&footer, &other->layout.footer, sizeof footer))
 		return false;
 	for (; at < one->layout.count; at += count) {
 		const struct ada_event *events = atf_index_run(one, at, &count), *others = atf_index_run(other, at, &length);

@@ -336,3 +336,15 @@ uint64_t atf_index_lower_bound(const struct atf_index *index, uint64_t ns)
 	}
 	return low;
 }
+
+bool atf_index_sum_fits(const struct atf_index *index, uint64_t index_seq, const struct ada_event *events, uint64_t count)
+{
+	uint64_t sum;
+
+	return !index->packed || !atf_packed_sum(index->packed, index_seq, &sum) || atf_pack_sum(events, (uint32_t)count) == sum;
+}
+
+bool atf_index_is_checked(const struct atf_index *index)
+{
+	return !index->packed || !atf_packed_layout(index->packed)->unchecked;
+}

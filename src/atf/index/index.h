@@ -36,7 +36,10 @@ struct atf_index {
 /* The events from index_seq (which there is) on that lie side by side, *count of them: to the end of the file, or of the packed block. */
 const struct ada_event *atf_index_run(const struct atf_index *index, uint64_t index_seq, uint64_t *count);
 void atf_index_release(const struct atf_index *index, uint64_t from, uint64_t to); /* as atf_thread_release */
-void atf_index_ahead(const struct atf_index *index, uint64_t from, uint64_t to);   /* as atf_thread_ahead */
+/* Of a run that begins with a block: whether these are the events that were encoded. True also where nothing tells. */
+bool atf_index_sum_fits(const struct atf_index *index, uint64_t index_seq, const struct ada_event *events, uint64_t count);
+bool atf_index_is_checked(const struct atf_index *index); /* false: the footer of a packed file lacks the events' CRC32 */
+void atf_index_ahead(const struct atf_index *index, uint64_t from, uint64_t to); /* as atf_thread_ahead */
 
 /* As of the packed file: false, -ATF_ERROR_INVALID where it isn't packed. */
 bool atf_index_walk(const struct atf_index *index, struct atf_packed_walk *walk, uint64_t index_seq, uint64_t most);

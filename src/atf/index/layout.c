@@ -11,7 +11,7 @@
 #define EVENT_BYTES ((uint64_t)sizeof(struct ada_event))
 #define FOOTER_BYTES ((uint64_t)sizeof(AtfIndexFooter))
 
-static const struct atf_kind index_kind = { "an", "index", ATF_INDEX_MAGIC, "detail", ATF_DETAIL_MAGIC };
+static const struct atf_kind index_kind = { "an", "index", ATF_INDEX_MAGIC, "detail", ATF_DETAIL_MAGIC, ATF_VERSION };
 
 static int header_read(AtfIndexHeader *header, const uint8_t *bytes, uint64_t size, struct atf_message *message)
 {

@@ -14,9 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static void sum_events(const struct atf_index *index, struct atf_summary *summary)
+/* False: some aren't those that were encoded. */
+static bool sum_events(const struct atf_index *index, struct atf_summary *summary)
 {
 	uint64_t at = 0, count;
+	bool fits = true;
 
 	*summary = (struct atf_summary){ .count = index->layout.count };
 	for (; at < index->layout.count; at += count) {
@@ -26,8 +28,10 @@ static void sum_events(const struct atf_index *index, struct atf_summary *summar
 			summary->time_start_ns = events[0].timestamp_ns;
 		summary->time_end_ns = events[count - 1].timestamp_ns;
 		summary->checksum = libdeflate_crc32(summary->checksum, events, count * sizeof *events);
+		fits &= atf_index_sum_fits(index, at, events, count);
 		atf_index_release(index, at, at + count);
 	}
+	return fits;
 }
 
 static int finish_in_place(int fd, const struct atf_index *index, const struct atf_summary *summary, uint32_t flags)
@@ -41,6 +45,7 @@ static int finish_in_place(int fd, const struct atf_index *index, const struct a
 		if (pread(fd, &blocks[i], sizeof *blocks, (off_t)layout->entries.items[i].offset) != sizeof *blocks)
 			status = -EIO;
 	memcpy(header.magic, ATF_PACK_MAGIC, sizeof header.magic);
+	header.version = ATF_PACK_VERSION;
 	header.flags |= flags;
 	if (!status)
 		status = atf_pack_finish(fd, &header, summary, blocks, layout->entries.count, layout->end);
@@ -74,13 +79,16 @@ int atf_index_recover_packed(int fd, const char *path, const struct atf_index *i
 {
 	uint32_t flags = atf_has_detail_file(path) ? ATF_FLAG_HAS_DETAIL : 0;
 	struct atf_summary summary;
+	bool sound;
 	int status;
 
-	sum_events(index, &summary);
+	sound = sum_events(index, &summary);
 	*lost = atf_packed_damaged(index->packed);
 	if (*lost)
 		return write_anew(path, index, flags, message);
-	if (index->layout.footer_offset && index->layout.footer.checksum != summary.checksum)
+	if (!sound)
+		return atf_fail(message, ATF_ERROR_CORRUPT, "damaged: blocks decode to other events than were recorded");
+	if (index->layout.footer_offset && atf_index_is_checked(index) && index->layout.footer.checksum != summary.checksum)
 		return atf_fail(message, ATF_ERROR_CORRUPT, "damaged: the events do not have the footer's CRC32");
 	status = finish_in_place(fd, index, &summary, flags);
 	errno = -status;

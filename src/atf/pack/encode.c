@@ -179,6 +179,8 @@ static void fill_head(const struct atf_pack_encoding *encoding, uint32_t count)
 	head->deepest = encoding->deepest;
 	head->others = encoding->others;
 	memcpy(head->longest, encoding->longest, sizeof head->longest);
+	head->flags |= ATF_PACK_SUMMED;
+	head->events_sum = atf_pack_sum(encoding->events, count);
 }
 
 int atf_pack_encode(struct atf_packer *packer, struct atf_pack_lane *lane, const struct ada_event *events, uint32_t count,

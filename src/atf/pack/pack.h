@@ -70,6 +70,8 @@ int atf_pack_encode(struct atf_packer *packer, struct atf_pack_lane *lane, const
 void atf_pack_accept(struct atf_pack_lane *lane);
 /* A block as zstd would have it. Needs no lane: for blocks that were written raw. */
 int atf_pack_squeeze(struct atf_packer *packer, const uint8_t *bytes, size_t length, struct atf_pack_bytes *block);
+/* Of a block's events: AtfPackBlock.events_sum. */
+uint64_t atf_pack_sum(const struct ada_event *events, uint32_t count);
 /* Puts its place in the file into a block, and with it the checksum of its head. */
 void atf_pack_place(uint8_t *block, uint64_t offset);
 

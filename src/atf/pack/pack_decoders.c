@@ -116,6 +116,18 @@ static const uint8_t *block_of(const struct atf_packed *packed, uint32_t number)
 	return bytes;
 }
 
+bool atf_packed_sum(const struct atf_packed *packed, uint64_t index_seq, uint64_t *sum)
+{
+	const uint8_t *block = block_of(packed, atf_packed_number(packed, index_seq));
+	AtfPackBlock head;
+
+	if (!block)
+		return false;
+	memcpy(&head, block, sizeof head);
+	*sum = head.events_sum;
+	return head.flags & ATF_PACK_SUMMED;
+}
+
 int atf_packed_lane_read(const struct atf_packed *packed, struct atf_pack_lane *lane, uint32_t number)
 {
 	const uint8_t *block = block_of(packed, number);

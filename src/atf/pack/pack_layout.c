@@ -14,7 +14,7 @@
 #define FOOTER_BYTES ((uint64_t)sizeof(AtfPackFooter))
 #define GAP_MAX (64u * ATF_PACK_EVENTS_MAX) /* events: more are no gap, but damage that looks like a block */
 
-static const struct atf_kind pack_kind = { "a", "packed index", ATF_PACK_MAGIC, "detail", ATF_DETAIL_MAGIC };
+static const struct atf_kind pack_kind = { "a", "packed index", ATF_PACK_MAGIC, "detail", ATF_DETAIL_MAGIC, ATF_PACK_VERSION };
 
 bool atf_packed_is(const uint8_t *bytes, uint64_t size)
 {
@@ -65,7 +65,7 @@ static bool footer_is_sound(const AtfPackFooter *footer, const uint8_t *bytes, u
 	uint64_t directory = footer->block_count * BLOCK_BYTES;
 
 	bare.footer_checksum = 0;
-	return !memcmp(footer->magic, ATF_PACK_FOOTER_MAGIC, sizeof footer->magic) &&
+	return !memcmp(footer->magic, ATF_PACK_FOOTER_MAGIC, sizeof footer->magic) && !(footer->flags & ~ATF_PACK_UNCHECKED) &&
 	       atf_is_zero(footer->reserved, sizeof footer->reserved) &&
 	       libdeflate_crc32(0, &bare, sizeof bare) == footer->footer_checksum && directory <= size - HEADER_BYTES - FOOTER_BYTES &&
 	       footer->bytes_written == size - HEADER_BYTES - FOOTER_BYTES - directory &&
@@ -118,7 +118,8 @@ static int with_footer(struct atf_packed_layout *layout, const uint8_t *bytes, u
 	status = directory_read(layout, &footer, bytes);
 	if (status)
 		return status;
-	summary = (struct atf_summary){ footer.event_count, footer.time_start_ns, footer.time_end_ns, footer.checksum };
+	layout->unchecked = footer.flags & ATF_PACK_UNCHECKED;
+	summary = (struct atf_summary){ footer.event_count, footer.time_start_ns, footer.time_end_ns, footer.checksum, layout->unchecked };
 	atf_header_finish(&expected, &summary);
 	expected.footer_offset = size - FOOTER_BYTES;
 	layout->completeness = ATF_COMPLETE;
@@ -220,5 +221,6 @@ int atf_packed_layout_read(struct atf_packed_layout *layout, const uint8_t *byte
 		return status == -ATF_ERROR_MEMORY ? atf_fail(message, ATF_ERROR_MEMORY, "out of memory") : status;
 	}
 	memcpy(layout->header.magic, ATF_INDEX_MAGIC, sizeof layout->header.magic);
+	layout->header.version = ATF_VERSION;
 	return 0;
 }

@@ -43,6 +43,7 @@ int atf_pack_writer_begin(struct atf_pack_writer **writer_out, int fd, uint32_t 
 	writer->lent = true;
 	atf_header_start(&writer->header, thread_id, arch);
 	memcpy(writer->header.magic, ATF_PACK_MAGIC, sizeof writer->header.magic);
+	writer->header.version = ATF_PACK_VERSION;
 	writer->end = sizeof writer->header;
 	flock(fd, LOCK_EX | LOCK_NB); /* as of index.atf: so that recovery leaves a live file alone */
 	status = ada_file_write_at(fd, &writer->header, sizeof writer->header, 0);
@@ -79,12 +80,18 @@ void atf_pack_writer_goes_on(struct atf_pack_writer *writer, int fd)
 	writer->fd = fd;
 }
 
+void atf_pack_writer_unchecked(struct atf_pack_writer *writer)
+{
+	writer->summary.unchecked = true;
+}
+
 static void add_events(struct atf_summary *summary, const struct ada_event *events, uint32_t count)
 {
 	if (!summary->count)
 		summary->time_start_ns = events[0].timestamp_ns;
 	summary->time_end_ns = events[count - 1].timestamp_ns;
-	summary->checksum = libdeflate_crc32(summary->checksum, events, count * sizeof *events);
+	if (!summary->unchecked)
+		summary->checksum = libdeflate_crc32(summary->checksum, events, count * sizeof *events);
 	summary->count += count;
 }
 
@@ -153,6 +160,7 @@ int atf_pack_finish(int fd, AtfIndexHeader *header, const struct atf_summary *su
 		.bytes_written = end - sizeof *header,
 		.block_count = (uint32_t)count,
 		.directory_checksum = libdeflate_crc32(0, blocks, count * sizeof *blocks),
+		.flags = summary->unchecked ? ATF_PACK_UNCHECKED : 0,
 	};
 	uint64_t at = end + count * sizeof *blocks;
 	int status = 0;

@@ -23,6 +23,7 @@ struct atf_packed_layout {
 	AtfIndexFooter footer; /* likewise; zero where there is none */
 	ADA_ARRAY(struct atf_packed_entry) entries;
 	enum atf_completeness completeness;
+	bool unchecked; /* the footer lacks the events' CRC32 */
 	uint64_t count;
 	uint64_t end; /* behind the last block that counts */
 };
@@ -48,6 +49,9 @@ int atf_packed_lane_read(const struct atf_packed *packed, struct atf_pack_lane *
 void atf_packed_release(struct atf_packed *packed, uint64_t from, uint64_t to);
 /* How many events were given as LOST ones, because their blocks are damaged or missing: each time that they were decoded. */
 uint64_t atf_packed_damaged(const struct atf_packed *packed);
+
+/* The sum of all events of the block that holds this one, as its head has it. False: it has none, or is missing. */
+bool atf_packed_sum(const struct atf_packed *packed, uint64_t index_seq, uint64_t *sum);
 
 /* A block that the caller goes through for itself (decode.h), event by event or however it likes, because it wants no events. */
 struct atf_packed_decoder;
@@ -83,6 +87,8 @@ int atf_pack_writer_open(struct atf_pack_writer **writer, const char *path, uint
  * again, which goes_on tells. */
 int atf_pack_writer_begin(struct atf_pack_writer **writer, int fd, uint32_t thread_id, uint8_t arch);
 void atf_pack_writer_goes_on(struct atf_pack_writer *writer, int fd);
+/* Before the first block: the events' CRC32 isn't computed, and the footer says so. Whoever unpacks the file computes it. */
+void atf_pack_writer_unchecked(struct atf_pack_writer *writer);
 /* Appends a block, whose `count` events these are. Where the block before was a tail, this one takes its place: it holds the same
  * events and more. A tail is in the file beside the one before, so that one of both is whole whatever happens. The block gets its place. */
 int atf_pack_writer_add(struct atf_pack_writer *writer, const struct atf_pack_bytes *block, const struct ada_event *events, uint32_t count,

@@ -33,7 +33,7 @@ static bool footer_fits(const AtfSchedFooter *footer, uint64_t size)
 
 static int layout_read(struct atf_sched *sched, const uint8_t *bytes, uint64_t size, struct atf_message *message)
 {
-	static const struct atf_kind kind = { "a", "sched", ATF_SCHED_MAGIC, "index", ATF_INDEX_MAGIC };
+	static const struct atf_kind kind = { "a", "sched", ATF_SCHED_MAGIC, "index", ATF_INDEX_MAGIC, ATF_VERSION };
 	int status = atf_identity_check(bytes, size, &kind, message);
 	uint64_t room = (size - ATF_EVENTS_OFFSET) / EVENT_BYTES;
 	AtfSchedHeader header;

@@ -82,38 +82,59 @@ struct batch {
 	uint64_t captured, gaps, lost;
 };
 
+typedef uint64_t __attribute__((may_alias)) two_fields; /* the first of them in the lower half */
+
+static inline uint64_t read_two(const uint32_t *first)
+{
+	return __atomic_load_n((const two_fields *)first, __ATOMIC_RELAXED);
+}
+
+static inline void write_two(uint32_t *first, uint64_t fields)
+{
+	*(two_fields *)first = fields;
+}
+
 /* Copies calls and ends from the ring as the file has them, up to the first event that is anything else, or whose time falls, or isn't on the
- * clock's line. Hot: each field is read once, for the agent may write there meanwhile. */
-static void convert_plain(struct ada_lane *lane, struct ada_clock *clock, struct batch *batch)
+ * clock's line. Hot: each field is read once, for the agent may write there meanwhile. `numbered`: the batch's detail, known when compiled. */
+static inline __attribute__((always_inline)) void convert(struct ada_lane *lane, struct ada_clock *clock, struct batch *batch,
+							  bool numbered)
 {
 	const struct ada_clock_line line = ada_clock_line(clock);
-	const uint32_t thread_id = lane->thread_id, none = batch->detail ? 0 : ADA_NO_DETAIL;
-	uint64_t last_ns = lane->last_ns, newest = 0, captured = batch->captured;
-	size_t i = batch->done;
+	const uint64_t thread_id = lane->thread_id, none = (uint64_t)ADA_NO_DETAIL << 32;
+	const struct ada_event *from = batch->from + batch->done, *end = batch->from + batch->count;
+	struct ada_event *to = batch->to + batch->done;
+	uint64_t last_ns = lane->last_ns, newest = 0, captured = batch->captured << 32;
 
-	for (; i < batch->count; i++) {
-		const struct ada_event *from = &batch->from[i];
-		uint64_t counter = __atomic_load_n(&from->timestamp_ns, __ATOMIC_RELAXED);
-		uint32_t kind = __atomic_load_n(&from->event_kind, __ATOMIC_RELAXED);
-		uint32_t detail = __atomic_load_n(&from->detail_seq, __ATOMIC_RELAXED) | none;
-		uint64_t ns = ada_clock_line_ns(&line, counter);
+	for (; from < end; from++, to++) {
+		uint64_t counter = __atomic_load_n(&from->timestamp_ns, __ATOMIC_RELAXED), ns = ada_clock_line_ns(&line, counter);
+		uint64_t who = read_two(&from->thread_id), where = read_two(&from->call_depth), detail = none;
 
-		if (kind - ADA_EVENT_CALL > ADA_EVENT_EXCEPTION - ADA_EVENT_CALL || ns < last_ns || !ada_clock_line_holds(&line, counter))
+		if ((uint32_t)(who >> 32) - ADA_EVENT_CALL > ADA_EVENT_EXCEPTION - ADA_EVENT_CALL || ns < last_ns ||
+		    !ada_clock_line_holds(&line, counter))
 			break;
 		last_ns = ns;
 		newest = counter > newest ? counter : newest;
-		batch->to[i] = (struct ada_event){ .timestamp_ns = ns,
-						   .function_id = from->function_id,
-						   .thread_id = thread_id,
-						   .event_kind = kind,
-						   .call_depth = from->call_depth / ADA_EVENT_DEPTH_UNIT,
-						   .detail_seq = detail == ADA_NO_DETAIL ? detail : (uint32_t)captured };
-		captured += detail != ADA_NO_DETAIL;
+		if (numbered && where < none) {
+			detail = captured;
+			captured += 1ull << 32;
+		}
+		to->timestamp_ns = ns;
+		to->function_id = from->function_id;
+		write_two(&to->thread_id, who >> 32 << 32 | thread_id);
+		write_two(&to->call_depth, detail | (uint32_t)where / ADA_EVENT_DEPTH_UNIT);
 	}
 	ada_clock_converted(clock, newest);
 	lane->last_ns = last_ns;
-	batch->captured = captured;
-	batch->done = i;
+	batch->captured += (captured - (batch->captured << 32)) >> 32;
+	batch->done = (size_t)(from - batch->from);
+}
+
+static void convert_plain(struct ada_lane *lane, struct ada_clock *clock, struct batch *batch)
+{
+	if (batch->detail)
+		convert(lane, clock, batch, true);
+	else
+		convert(lane, clock, batch, false);
 }
 
 /* The next event, whatever it is. */

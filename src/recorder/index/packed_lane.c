@@ -236,6 +236,7 @@ int ada_packed_lane_begin(struct ada_packed_lane *packed, const struct ada_packe
 		errno = code;
 		return status;
 	}
+	atf_pack_writer_unchecked(packed->writer);
 	packed->fd = fd;
 	packed->calls.thread_id = begin->thread_id;
 	atf_pack_lane_segment(&packed->calls);

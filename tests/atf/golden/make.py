@@ -82,7 +82,9 @@ def files():
     yield "index-v1-empty.atf", header(0, 64, 0, 0) + footer(b"", 0, 0, 0)
     yield from detail_files()
     yield from sched_files()
-    yield "index-v1.atp", packed(events, first_ns, last_ns)
+    yield "index-v1.atp", packed(events, first_ns, last_ns, 1, True)
+    yield "index-v2.atp", packed(events, first_ns, last_ns, 2, True)
+    yield "index-v2-unchecked.atp", packed(events, first_ns, last_ns, 2, False)
 
 
 def varint(value):
@@ -93,7 +95,18 @@ def signed(value):
     return varint(2 * value if value >= 0 else -2 * value - 1)
 
 
-def packed(events, first_ns, last_ns):
+def sum_of(events):
+    """Of four words an event: each lane's sum, and the sum of its sums after each event, folded."""
+    words = [struct.unpack("<4Q", events[at:at + 32]) for at in range(0, len(events), 32)]
+    folded = 0
+    for lane in range(4):
+        for number in (sum(event[lane] for event in words), sum((len(words) - at) * event[lane] for at, event in enumerate(words))):
+            folded = (folded ^ number % 2**64) * 0x9E37_79B9_7F4A_7C15 % 2**64
+            folded ^= folded >> 32
+    return folded
+
+
+def packed(events, first_ns, last_ns, version, checked):
     """EVENTS as one block, each column by hand, none compressed."""
     columns = [
         struct.pack("<Q", 0b111),                                                 # three plain CALLs
@@ -109,18 +122,20 @@ def packed(events, first_ns, last_ns):
     longest = struct.pack("<12Q", 0x0000_0001_0000_0002, first_ns, last_ns - first_ns, 0x0000_0001_0000_0003, 1_000_000_017, 384,
                           0x0000_0002_FFFF_FFFE, 1_000_000_017, 383, 0, 0, 0)
     open_calls, body = varint(0), b"".join(columns)
+    flags, events_sum = (1, 0) if version == 1 else (5, sum_of(events))
 
     def head(checksum):
-        return struct.pack("<4sIQIIIIQQQIIIIII", b"ATB2", checksum, 64, zlib.crc32(body), len(EVENTS), 0, 1, first_ns, last_ns,
-                           last_ns - first_ns, 0, len(open_calls), 0, 3, 2, 0) + sizes + sizes + longest + bytes(16)
+        return struct.pack("<4sIQIIIIQQQIIIIII", b"ATB2", checksum, 64, zlib.crc32(body), len(EVENTS), 0, flags, first_ns, last_ns,
+                           last_ns - first_ns, 0, len(open_calls), 0, 3, 2, 0) + sizes + sizes + longest + struct.pack("<Q8x", events_sum)
     finished = head(zlib.crc32(head(0) + open_calls))
     block = finished + open_calls + body
     block += bytes(-len(block) % 8)
-    start = b"ATP2" + header(len(EVENTS), 64 + len(block) + 256, first_ns, last_ns)[4:]
+    start = header(len(EVENTS), 64 + len(block) + 256, first_ns, last_ns)
+    start = b"ATP2" + start[4:5] + bytes([version]) + start[6:]
 
     def end(checksum):
-        return b"2PTA" + struct.pack("<IQQQQIIII8x", zlib.crc32(events), len(EVENTS), first_ns, last_ns, len(block), 1, zlib.crc32(finished),
-                                     zlib.crc32(start), checksum)
+        return b"2PTA" + struct.pack("<IQQQQIIIII4x", zlib.crc32(events) if checked else 0, len(EVENTS), first_ns, last_ns, len(block), 1,
+                                     zlib.crc32(finished), zlib.crc32(start), checksum, 0 if checked else 1)
     return start + block + finished + end(zlib.crc32(end(0)))
 
 
