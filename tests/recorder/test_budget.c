@@ -3,6 +3,7 @@
 #include "../test.h"
 
 #include "recorder/budget/decide.h"
+#include "recorder/budget/lines.h"
 #include "recorder/budget/spans.h"
 
 #define LOOK_NS 100000000ull
@@ -384,10 +385,72 @@ static void a_stop_leaves_time_for_what_comes_behind(void **state)
 	assert_true(pace.thread_ns == 14000 && pace.writing == 2);
 }
 
+/* --- what a parent takes from its children ------------------------------------------------------------------------------- */
+
+/* A function's patch, and calls from these places on. */
+static struct ada_budget_line line_of(uint64_t first, uint64_t end)
+{
+	struct ada_budget_line line = { .found = true, .words = { .patch = true } };
+
+	assert_int_equal(ada_array_push(&line.words.items, ((struct ada_word){ .at = 100, .bytes = 5 })), 0);
+	for (uint64_t at = first; at < end; at++)
+		assert_int_equal(ada_array_push(&line.words.items, ((struct ada_word){ .at = 1000 * at, .bytes = 4 })), 0);
+	return line;
+}
+
+static void expect_words(const struct ada_budget_line *line, const uint64_t *places, size_t count)
+{
+	assert_int_equal(line->words.items.count, count);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(line->words.items.items[i].at, places[i]);
+}
+
+/* Its own calls are out; those of its children, which it never made, go out from there on, and no word goes out twice. */
+static void a_parent_takes_its_childrens_calls_from_it(void **state)
+{
+	struct ada_budget_line parent = line_of(1, 3), one = line_of(1, 5), other = line_of(4, 6), none = { .found = false };
+
+	ada_budget_merge_words(&parent, &none, NULL);
+	ada_budget_merge_words(&parent, &parent, NULL);
+	assert_int_equal(parent.unfinished, ADA_VERDICT_STAY);
+	ada_budget_merge_words(&parent, &one, NULL);
+	expect_words(&parent, (const uint64_t[]){ 100, 1000, 2000, 3000, 4000 }, 5);
+	assert_int_equal(parent.unfinished, ADA_VERDICT_LEAVE);
+	assert_int_equal(parent.reached, 3);
+	ada_budget_merge_words(&parent, &other, NULL); /* before the stop: it begins where it did */
+	expect_words(&parent, (const uint64_t[]){ 100, 1000, 2000, 3000, 4000, 5000 }, 6);
+	assert_int_equal(parent.reached, 3);
+	parent.unfinished = ADA_VERDICT_STAY;
+	ada_budget_merge_words(&parent, &one, NULL);
+	ada_budget_merge_words(&parent, &other, NULL);
+	assert_int_equal(parent.unfinished, ADA_VERDICT_STAY);
+	ada_array_free(&parent.words.items);
+	ada_array_free(&one.words.items);
+	ada_array_free(&other.words.items);
+}
+
+/* Slots are data, which the parent's loader fills; and who comes back just now takes nothing. */
+static void a_parent_takes_no_slots_and_nothing_on_its_way_back(void **state)
+{
+	struct ada_budget_line parent = line_of(1, 3), child = line_of(1, 4);
+
+	assert_int_equal(ada_array_push(&child.words.items, ((struct ada_word){ .at = 77, .bytes = 8 })), 0);
+	parent.unfinished = ADA_VERDICT_RETURN;
+	ada_budget_merge_words(&parent, &child, NULL);
+	assert_int_equal(parent.words.items.count, 3);
+	parent.unfinished = ADA_VERDICT_STAY;
+	ada_budget_merge_words(&parent, &child, NULL);
+	expect_words(&parent, (const uint64_t[]){ 100, 1000, 2000, 3000 }, 4);
+	ada_array_free(&parent.words.items);
+	ada_array_free(&child.words.items);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(settles_at_once_and_stays),
+		cmocka_unit_test(a_parent_takes_its_childrens_calls_from_it),
+		cmocka_unit_test(a_parent_takes_no_slots_and_nothing_on_its_way_back),
 		cmocka_unit_test(cheap_programs_lose_nothing),
 		cmocka_unit_test(trials_are_cheap),
 		cmocka_unit_test(a_few_show_what_the_others_cost),

@@ -240,7 +240,7 @@ static uint64_t until_next(struct ada_budget *budget, uint64_t now_ns)
 /* Where there is news of it: to follow a child takes longer than most looks. */
 static void tell_parent(struct ada_budget *budget)
 {
-	uint64_t news = budget->provider->stops.left + budget->provider->stops.returned + budget->windows_ns;
+	uint64_t news = budget->provider->stops.left + budget->provider->stops.returned + budget->windows_ns + budget->calls_age_ns;
 
 	if (news == budget->told)
 		return;

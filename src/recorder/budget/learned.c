@@ -139,9 +139,13 @@ static void take_heir(struct ada_budget *budget, const struct ada_budget *child,
 		return;
 	if (from->mute && child->provider->mutes.items[from->mute - 1].calls_a_second > 0) /* not a child that let go of it unseen */
 		line->calls_a_second = child->provider->mutes.items[from->mute - 1].calls_a_second;
-	if (!line->found && !line->fixed && lies_alike(budget, child, from->function_id)) /* it makes calls that this process doesn't */
-		ada_budget_copy_words(line, from);
 	function = &budget->functions.items[position];
+	if (!line->fixed && lies_alike(budget, child, from->function_id)) { /* it makes calls that this process doesn't */
+		if (!line->found)
+			ada_budget_copy_words(line, from);
+		else if (function->out && known->out)
+			ada_budget_merge_words(line, from, &budget->text);
+	}
 	share = at_own_price(budget, known->share, child->decider.event_ns);
 	if (!function->out) {
 		expect(budget, from->function_id, share);
@@ -153,10 +157,12 @@ static void take_heir(struct ada_budget *budget, const struct ada_budget *child,
 
 static void take_heirs(struct ada_budget *budget, const struct ada_budget *child, uint64_t now_ns)
 {
+	ada_text_remember(&budget->text);
 	for (size_t i = 0; i < child->lines.count; i++)
 		if ((child->functions.items[i].out || child->lines.items[i].expected || child->lines.items[i].on_path) &&
 		    share_module(budget, child, child->lines.items[i].function_id))
 			take_heir(budget, child, i, now_ns);
+	ada_text_forget(&budget->text);
 }
 
 static struct ada_budget *parent_of(const struct ada_budget *child)

@@ -202,6 +202,27 @@ bool ada_budget_copy_words(struct ada_budget_line *line, const struct ada_budget
 	return true;
 }
 
+void ada_budget_merge_words(struct ada_budget_line *line, const struct ada_budget_line *from, const struct ada_text *text)
+{
+	const struct ada_words *own = &line->words, *others = &from->words;
+	size_t count = own->items.count, same = 0;
+
+	if (!from->found || line->unfinished == ADA_VERDICT_RETURN || own->filters != others->filters)
+		return;
+	while (same < count && same < others->items.count && own->items.items[same].at == others->items.items[same].at)
+		same++; /* as a child has its parent's */
+	for (size_t i = same; i < others->items.count && own->items.count < ADA_WORDS_MAX; i++) {
+		const struct ada_word *word = &others->items.items[i];
+
+		if (!ada_words_have(own, word->at) && ada_word_is_call(word) && (!text || ada_word_leads(word, text, line->function_id)))
+			ada_array_push(&line->words.items, *word);
+	}
+	if (own->items.count == count || line->unfinished)
+		return;
+	line->unfinished = ADA_VERDICT_LEAVE;
+	line->reached = count;
+}
+
 static void inherit_words(struct ada_budget *budget, size_t position, const struct ada_budget *parent, uint64_t function_id)
 {
 	struct ada_budget_line *line = &budget->lines.items[position];

@@ -51,7 +51,7 @@ struct ada_budget {
 	unsigned windows_missed;	/* that were waited for in vain */
 	uint64_t windows_since_ns;	/* since when the next one is waited for; 0: it isn't */
 	uint64_t returned;		/* hooks that had come back by the last look */
-	uint64_t told;			/* what its parent was told of last: stops' left and returned, and windows_ns, together */
+	uint64_t told; /* what its parent was told of last: stops' left and returned, windows_ns and calls_age_ns, together */
 	uint64_t random;
 };
 
@@ -68,6 +68,9 @@ bool ada_budget_look_up(struct ada_budget *budget, size_t position);
 bool ada_budget_find(struct ada_budget *budget, size_t position); /* its words. False: none of them is to go out (`fixed`) */
 /* False: it has none, or there is no memory. */
 bool ada_budget_copy_words(struct ada_budget_line *line, const struct ada_budget_line *from);
+/* Of a function that is out in both, with the code at the same place: adds what that one's has and this one's lacks, which is to go out, too, as
+ * far as it leads to the function's hook in this process, too (`text`; NULL, for tests: believes it). */
+void ada_budget_merge_words(struct ada_budget_line *line, const struct ada_budget_line *from, const struct ada_text *text);
 /* Its hook is in again since then; or it is known to be by now. */
 void ada_budget_unmute(struct ada_budget *budget, size_t position, uint64_t ns);
 /* Its hook went out, or came back, by what this process's budget has done: that is counted, too. */

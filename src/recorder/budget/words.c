@@ -1,7 +1,6 @@
 #include "recorder/budget/words.h"
 #include "abi/trampoline.h"
 
-#define WORDS_MAX 20000u
 #define NEAR_BYTES 256u /* a jump of two bytes reaches no further */
 
 static bool is_in_one_page(uint64_t at, uint32_t bytes)
@@ -94,6 +93,14 @@ static bool was_called(const struct ada_text *text, uint64_t code)
 	       ada_text_get(text, code + ADA_TRAMPOLINE_DATA_PASSED, &passed, sizeof passed) && (stub || passed & ADA_TRAMPOLINE_PASSED);
 }
 
+bool ada_word_leads(const struct ada_word *word, const struct ada_text *text, uint64_t function_id)
+{
+	int32_t distance;
+
+	return ada_text_get(text, word->at, &distance, sizeof distance) && !memcmp(&distance, word->in, sizeof distance) &&
+	       ada_text_is_hook(text, word->at + sizeof distance + (uint64_t)(int64_t)distance, function_id);
+}
+
 static enum ada_fixed find_call(struct ada_words *words, const struct ada_text *text, uint64_t behind, uint64_t function,
 				uint64_t function_id)
 {
@@ -106,7 +113,7 @@ static enum ada_fixed find_call(struct ada_words *words, const struct ada_text *
 		return ADA_FIXED_NOT; /* it isn't bound */
 	if (!is_in_one_page(word.at, word.bytes))
 		return ADA_FIXED_PAGES;
-	if (words->items.count == WORDS_MAX)
+	if (words->items.count == ADA_WORDS_MAX)
 		return ADA_FIXED_MANY;
 	if (!ada_text_is_hook(text, behind + (uint64_t)(int64_t)distance, function_id))
 		return ADA_FIXED_UNKNOWN;
@@ -204,7 +211,7 @@ enum ada_fixed ada_words_find(struct ada_words *words, const struct ada_text *te
 	return fixed ? fixed : find_calls(words, text, module, function->hook, function_id);
 }
 
-static bool has_word(const struct ada_words *words, uint64_t at)
+bool ada_words_have(const struct ada_words *words, uint64_t at)
 {
 	for (size_t i = 0; i < words->items.count; i++)
 		if (words->items.items[i].at == at)
@@ -218,7 +225,7 @@ static void add_slots(struct ada_words *words, const struct ada_text *text, uint
 
 	if (!find_slots(&slots, text, function_id))
 		for (size_t i = 0; i < slots.items.count; i++)
-			if (!has_word(words, slots.items.items[i].at))
+			if (!ada_words_have(words, slots.items.items[i].at))
 				ada_array_push(&words->items, slots.items.items[i]);
 	ada_array_free(&slots.items);
 }

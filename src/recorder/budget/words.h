@@ -6,6 +6,8 @@
 #define ADA_RECORDER_WORDS_H
 #include "recorder/budget/text.h"
 
+#define ADA_WORDS_MAX 20000u /* of a function */
+
 struct ada_word {
 	uint64_t at;
 	uint32_t bytes; /* 2, 4, 5 or 8; in one page */
@@ -16,6 +18,13 @@ static inline bool ada_word_is_code(const struct ada_word *word)
 {
 	return word->bytes < sizeof word->in;
 }
+
+static inline bool ada_word_is_call(const struct ada_word *word)
+{
+	return word->bytes == sizeof(int32_t);
+}
+/* A call whose bytes are those with the hook in, and lead to this function's hook. */
+bool ada_word_leads(const struct ada_word *word, const struct ada_text *text, uint64_t function_id);
 
 struct ada_words {
 	ADA_ARRAY(struct ada_word) items;
@@ -42,5 +51,6 @@ enum ada_fixed {
 enum ada_fixed ada_words_find(struct ada_words *words, const struct ada_text *text, uint64_t function_id);
 /* Of a function that is out by all of its words: adds slots that have come since, or calls that have been made since, and are in. */
 void ada_words_add(struct ada_words *words, const struct ada_text *text, uint64_t function_id);
+bool ada_words_have(const struct ada_words *words, uint64_t at);			  /* one that begins there */
 bool ada_words_are(const struct ada_words *words, const struct ada_text *text, bool out); /* all have that form in memory */
 #endif
