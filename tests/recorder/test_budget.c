@@ -12,6 +12,7 @@
 #define FUNCTIONS 100u
 
 struct world {
+	bool spares;
 	struct ada_decider decider;
 	struct ada_budget_function functions[FUNCTIONS];
 	double shares[FUNCTIONS]; /* what each costs while its hook is in */
@@ -35,6 +36,7 @@ static void turn(struct world *world)
 	double own_ns = (double)LOOK_NS / (1 + cost_of(world));
 	struct ada_budget_look look = { .now_ns = world->now_ns += LOOK_NS, .cpu_ns = LOOK_NS, .event_ns = EVENT_NS };
 
+	look.spares = world->spares;
 	for (size_t i = 0; i < world->count; i++)
 		world->functions[i].events = world->functions[i].out ? 0 : (uint64_t)(world->shares[i] * own_ns / EVENT_NS);
 	ada_decide(&world->decider, &look, world->functions, world->count);
@@ -221,6 +223,28 @@ static void they_return_when_their_rate_falls(void **state)
 	for (size_t i = 0; i < FUNCTIONS; i++)
 		world.shares[i] /= 1000;
 	run(&world, 120 * SECOND);
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		assert_false(world.functions[i].out);
+}
+
+/* As long as the machine is full nothing returns for a minute; then one tries, and the next one a minute later. */
+static void text_that_is_shared_is_spared(void **state)
+{
+	struct world world = interpreter();
+
+	world.spares = true;
+	run(&world, 2 * SECOND);
+	assert_true(world.functions[0].out);
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		world.shares[i] /= 1000;
+	run(&world, 57 * SECOND);
+	assert_int_equal(world.returned, 0);
+	run(&world, 2 * SECOND);
+	assert_int_equal(world.returned, 1);
+	run(&world, 57 * SECOND);
+	assert_int_equal(world.returned, 1);
+	world.spares = false;
+	run(&world, 60 * SECOND);
 	for (size_t i = 0; i < FUNCTIONS; i++)
 		assert_false(world.functions[i].out);
 }
@@ -460,6 +484,7 @@ int main(void)
 		cmocka_unit_test(who_does_not_quite_fit_is_no_relapse),
 		cmocka_unit_test(a_price_too_high_leaves_the_cheap_ones_in),
 		cmocka_unit_test(they_return_when_their_rate_falls),
+		cmocka_unit_test(text_that_is_shared_is_spared),
 		cmocka_unit_test(what_is_fixed_stays),
 		cmocka_unit_test(what_is_called_once_stays),
 		cmocka_unit_test(a_few_calls_prove_nothing),

@@ -270,6 +270,7 @@ static void look(struct ada_budget *budget, uint64_t now_ns, uint64_t cpu_ns)
 	};
 
 	budget->decider.budget = budget_of_hooks(provider->recorder, now_ns);
+	look.spares = provider->parent && provider->recorder->own.full;
 	for (size_t i = 0; i < budget->functions.count; i++)
 		budget->functions.items[i].events = budget->functions.items[i].objects = 0;
 	ada_ledger_news(&provider->ledger, take_news, budget);

@@ -138,7 +138,7 @@ void ada_decide_returned(struct ada_decider *decider, struct ada_budget_function
 	function->out = false;
 	function->tried = true;
 	function->was = function->share;
-	decider->returned_ns = now_ns;
+	decider->returned_ns = decider->spared_ns = now_ns;
 }
 
 /* What is remembered was reckoned with the price of its time. */
@@ -211,6 +211,7 @@ void ada_decide(struct ada_decider *decider, const struct ada_budget_look *look,
 {
 	struct ada_choice *choices;
 
+	decider->spared_ns = decider->spared_ns ? decider->spared_ns : look->now_ns;
 	forgive(look, functions, count);
 	follow_price(decider, look, functions, count);
 	decider->cost = measure(look, functions, count);
@@ -225,7 +226,8 @@ void ada_decide(struct ada_decider *decider, const struct ada_budget_look *look,
 		decider->trial_gap_ns = MIN(MAX(decider->trial_gap_ns, ADA_BUDGET_TRIAL_NS) * TRIAL_GROWS, ADA_BUDGET_REST_MAX_NS);
 		decider->trial_ns = look->now_ns + decider->trial_gap_ns;
 	}
-	if (choices && decider->cost < decider->budget * ADA_BUDGET_HIGH && look->now_ns >= decider->rested_ns)
+	if (choices && decider->cost < decider->budget * ADA_BUDGET_HIGH && look->now_ns >= decider->rested_ns &&
+	    (!look->spares || look->now_ns >= decider->spared_ns + ADA_BUDGET_REST_MAX_NS))
 		bring_back(decider, look, functions, count, choices);
 	free(choices);
 }

@@ -18,6 +18,8 @@
  * A relapse: it costs far more than the budget soon behind a return. Then what is known of shares is no longer true, as in a server that was
  * seen to start, and now serves; or they change from look to look. Nothing returns for a rest, which is twice as long each time, and half as
  * long again where what has returned stays for a while. Who costs somewhat more than was left goes again, and another may try.
+ *
+ * Where text is spared, something returns a minute behind the last return, or the first look, and no sooner.
  */
 #ifndef ADA_RECORDER_DECIDE_H
 #define ADA_RECORDER_DECIDE_H
@@ -62,6 +64,7 @@ struct ada_budget_look {
 	double event_ns;  /* that an event takes, ... */
 	double object_ns; /* ... and an OBJECT event */
 	double unseen;	  /* events that were lost, for each that was counted */
+	bool spares;	  /* text that processes share, on a machine that they fill: to bring a hook back costs more than hooks do */
 };
 struct ada_decider {
 	double budget;		      /* share of the program's own time, above 0 */
@@ -72,6 +75,7 @@ struct ada_decider {
 	uint64_t trial_ns, trial_gap_ns; /* the next trial is not before; and how long behind this one, where most of the budget is used */
 	uint64_t returned_ns;		 /* when one returned last that has not proved yet to fit; 0: none */
 	uint64_t rest_ns, rested_ns;	 /* the last rest behind a relapse, and until when nothing returns */
+	uint64_t spared_ns;		 /* the first look, or when one returned last */
 };
 /* Verdicts on all functions. Nothing changes by them: the caller says what it has done. */
 void ada_decide(struct ada_decider *decider, const struct ada_budget_look *look, struct ada_budget_function *functions, size_t count);
