@@ -9,7 +9,7 @@
  * event when it is unpacked. Written by src/atf/ only; a change of a field or of the model needs a new version number.
  *
  *   version 1   the footer has the events' CRC32, blocks have no sum of theirs
- *   version 2   each block has its events' sum, and the footer may lack the CRC32
+ *   version 2   blocks have their events' sum, but those taken over from version 1, and the footer may lack the CRC32
  */
 #ifndef ADA_ABI_PACK_H
 #define ADA_ABI_PACK_H
