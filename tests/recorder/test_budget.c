@@ -34,9 +34,10 @@ static double cost_of(const struct world *world)
 static void turn(struct world *world)
 {
 	double own_ns = (double)LOOK_NS / (1 + cost_of(world));
-	struct ada_budget_look look = { .now_ns = world->now_ns += LOOK_NS, .cpu_ns = LOOK_NS, .event_ns = EVENT_NS };
+	struct ada_budget_look look = {
+		.now_ns = world->now_ns += LOOK_NS, .cpu_ns = LOOK_NS, .event_ns = EVENT_NS, .spares = world->spares
+	};
 
-	look.spares = world->spares;
 	for (size_t i = 0; i < world->count; i++)
 		world->functions[i].events = world->functions[i].out ? 0 : (uint64_t)(world->shares[i] * own_ns / EVENT_NS);
 	ada_decide(&world->decider, &look, world->functions, world->count);

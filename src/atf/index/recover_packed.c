@@ -44,8 +44,6 @@ static int finish_in_place(int fd, const struct atf_index *index, const struct a
 	for (size_t i = 0; i < layout->entries.count && !status; i++)
 		if (pread(fd, &blocks[i], sizeof *blocks, (off_t)layout->entries.items[i].offset) != sizeof *blocks)
 			status = -EIO;
-	memcpy(header.magic, ATF_PACK_MAGIC, sizeof header.magic);
-	header.version = ATF_PACK_VERSION;
 	header.flags |= flags;
 	if (!status)
 		status = atf_pack_finish(fd, &header, summary, blocks, layout->entries.count, layout->end);

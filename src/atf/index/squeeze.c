@@ -81,8 +81,6 @@ static int finish(struct squeezing *squeezing, const struct atf_index *index)
 	int status;
 
 	atf_header_start(&header, index->layout.header.thread_id, index->layout.header.arch);
-	memcpy(header.magic, ATF_PACK_MAGIC, sizeof header.magic);
-	header.version = ATF_PACK_VERSION;
 	header.flags = index->layout.header.flags;
 	status = atf_pack_finish(squeezing->fd, &header, &summary, squeezing->heads.items, squeezing->heads.count, squeezing->end);
 	return atf_system(status ? status : fsync(squeezing->fd) < 0 ? -errno : 0);

@@ -31,6 +31,13 @@ struct atf_pack_writer {
 	struct atf_summary tail_summary;
 };
 
+/* Whatever index file the header was of. */
+static void name_packed(AtfIndexHeader *header)
+{
+	memcpy(header->magic, ATF_PACK_MAGIC, sizeof header->magic);
+	header->version = ATF_PACK_VERSION;
+}
+
 int atf_pack_writer_begin(struct atf_pack_writer **writer_out, int fd, uint32_t thread_id, uint8_t arch)
 {
 	struct atf_pack_writer *writer = calloc(1, sizeof *writer);
@@ -42,8 +49,7 @@ int atf_pack_writer_begin(struct atf_pack_writer **writer_out, int fd, uint32_t 
 	writer->fd = fd;
 	writer->lent = true;
 	atf_header_start(&writer->header, thread_id, arch);
-	memcpy(writer->header.magic, ATF_PACK_MAGIC, sizeof writer->header.magic);
-	writer->header.version = ATF_PACK_VERSION;
+	name_packed(&writer->header);
 	writer->end = sizeof writer->header;
 	flock(fd, LOCK_EX | LOCK_NB); /* as of index.atf: so that recovery leaves a live file alone */
 	status = ada_file_write_at(fd, &writer->header, sizeof writer->header, 0);
@@ -166,6 +172,7 @@ int atf_pack_finish(int fd, AtfIndexHeader *header, const struct atf_summary *su
 	int status = 0;
 
 	memcpy(footer.magic, ATF_PACK_FOOTER_MAGIC, sizeof footer.magic);
+	name_packed(header);
 	atf_header_finish(header, summary);
 	header->footer_offset = at;
 	footer.header_checksum = libdeflate_crc32(0, header, sizeof *header);

@@ -5,8 +5,6 @@
  */
 #include "atf/pack/pack.h"
 
-#include <string.h>
-
 #define FOLD 0x9E3779B97F4A7C15u
 
 /* Two of an event's words: what each x86-64 adds at once. */

@@ -102,9 +102,10 @@ void ada_headline_put_waits_on(struct ada_story *story, FILE *stream, struct ada
 bool ada_headline_has_faults(const struct ada_story *story, const struct ada_cause_link *link)
 {
 	uint64_t fault_ns = MAX(FAULTED_NS, FAULTED_TIMES * story->session->page_fault_ns);
-	uint64_t took_ns = link->spells > 1 ? link->wait_end_ns - link->wait_start_ns : link->spent_ns;
-	uint64_t longest_ns = link->spells > 1 && link->ran_ns ? link->ran_ns : took_ns;
+	uint64_t longest_ns = link->spent_ns;
 
+	if (link->spells > 1)
+		longest_ns = link->ran_ns ? link->ran_ns : link->wait_end_ns - link->wait_start_ns;
 	return link->kind == ADA_CAUSE_FAULT || (link->kind == ADA_CAUSE_CPU && link->faults * fault_ns >= longest_ns);
 }
 

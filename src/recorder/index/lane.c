@@ -95,46 +95,34 @@ static inline void write_two(uint32_t *first, uint64_t fields)
 }
 
 /* Copies calls and ends from the ring as the file has them, up to the first event that is anything else, or whose time falls, or isn't on the
- * clock's line. Hot: each field is read once, for the agent may write there meanwhile. `numbered`: the batch's detail, known when compiled. */
-static inline __attribute__((always_inline)) void convert(struct ada_lane *lane, struct ada_clock *clock, struct batch *batch,
-							  bool numbered)
+ * clock's line. Hot: each field is read once, for the agent may write there meanwhile. */
+static void convert_plain(struct ada_lane *lane, struct ada_clock *clock, struct batch *batch)
 {
 	const struct ada_clock_line line = ada_clock_line(clock);
 	const uint64_t thread_id = lane->thread_id, none = (uint64_t)ADA_NO_DETAIL << 32;
+	const uint64_t numbered = batch->detail ? none : 0; /* what is less has a record */
 	const struct ada_event *from = batch->from + batch->done, *end = batch->from + batch->count;
 	struct ada_event *to = batch->to + batch->done;
-	uint64_t last_ns = lane->last_ns, newest = 0, captured = batch->captured << 32;
+	uint64_t last_ns = lane->last_ns, newest = 0, captured = batch->captured;
 
 	for (; from < end; from++, to++) {
 		uint64_t counter = __atomic_load_n(&from->timestamp_ns, __ATOMIC_RELAXED), ns = ada_clock_line_ns(&line, counter);
-		uint64_t who = read_two(&from->thread_id), where = read_two(&from->call_depth), detail = none;
+		uint64_t who = read_two(&from->thread_id), where = read_two(&from->call_depth);
 
 		if ((uint32_t)(who >> 32) - ADA_EVENT_CALL > ADA_EVENT_EXCEPTION - ADA_EVENT_CALL || ns < last_ns ||
 		    !ada_clock_line_holds(&line, counter))
 			break;
 		last_ns = ns;
 		newest = counter > newest ? counter : newest;
-		if (numbered && where < none) {
-			detail = captured;
-			captured += 1ull << 32;
-		}
 		to->timestamp_ns = ns;
 		to->function_id = from->function_id;
 		write_two(&to->thread_id, who >> 32 << 32 | thread_id);
-		write_two(&to->call_depth, detail | (uint32_t)where / ADA_EVENT_DEPTH_UNIT);
+		write_two(&to->call_depth, (where < numbered ? captured++ << 32 : none) | (uint32_t)where / ADA_EVENT_DEPTH_UNIT);
 	}
 	ada_clock_converted(clock, newest);
 	lane->last_ns = last_ns;
-	batch->captured += (captured - (batch->captured << 32)) >> 32;
+	batch->captured = captured;
 	batch->done = (size_t)(from - batch->from);
-}
-
-static void convert_plain(struct ada_lane *lane, struct ada_clock *clock, struct batch *batch)
-{
-	if (batch->detail)
-		convert(lane, clock, batch, true);
-	else
-		convert(lane, clock, batch, false);
 }
 
 /* The next event, whatever it is. */
