@@ -1,8 +1,10 @@
 """What is measured: programs that say when each unit of their work is done, and servers under a benchmark of their own.
 
 A work is run by one(words, place, amount), where `words` are what ada's command begins with, or nothing. It returns a dict: a paced work
-`units`, when each was done, and `end`, both in seconds since it began; a server `rate`, answers a second, and `p99`, ms.
+`units`, when each was done, and `end`, both in seconds since it began; a server `rate`, answers a second, and `p99`, ms. Servers are also
+measured by_turns([(words, place)...]), all of them in the same minute; what it returns is a list of such dicts.
 """
+import contextlib
 import csv
 import itertools
 import os
@@ -10,6 +12,8 @@ import pathlib
 import pwd
 import re
 import shutil
+import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -20,7 +24,7 @@ from measure import Skipped, end, run, start  # noqa: E402  (the path is set abo
 import programs  # noqa: E402
 from rows import PYTHON, REDIS, present, text_file  # noqa: E402
 
-WAIT_S, WARM_S, SERVED_S = 60, 2, 4
+WAIT_S, WARM_S, SERVED_S, TURNS = 60, 2, 4, 3
 MIB = 1 << 20
 POSTGRES = pathlib.Path("/usr/lib/postgresql/15/bin")
 
@@ -122,6 +126,27 @@ class Server:
             end(process)
         return found
 
+    def by_turns(self, runs):
+        """All servers are up, and had the warm-up; one at a time is under load, while the others and their recorders are stopped."""
+        with contextlib.ExitStack() as stack:
+            up = []
+            for words, place in runs:
+                process = self.begin(words, place)
+                stack.callback(end, process)
+                self.bench(place, self.warm_s)
+                os.killpg(process.pid, signal.SIGSTOP)
+                up.append((process, place, []))
+            for turn in range(TURNS):
+                for process, place, found in up[::-1 if turn % 2 else 1]:
+                    os.killpg(process.pid, signal.SIGCONT)
+                    found.append(self.bench(place, self.seconds))
+                    os.killpg(process.pid, signal.SIGSTOP)
+            for process, place, _ in up:
+                os.killpg(process.pid, signal.SIGCONT)
+                self.finish(place, process)
+                process.wait(WAIT_S)
+        return [{name: statistics.median(one[name] for one in found) for name in found[0]} for _, _, found in up]
+
 
 class Redis(Server):
     RATE = 50000
@@ -158,7 +183,7 @@ class Postgres(Server):
         except KeyError:
             raise Skipped("postgresql is not installed") from None
         os.chown(place, user.pw_uid, user.pw_gid)
-        return ["runuser", "-u", "postgres", "--", *words]
+        return ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--", *words]     # in its place: no process between
 
     def made(self, place):
         """A database, made once and copied."""
