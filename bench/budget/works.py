@@ -109,7 +109,7 @@ class Asked(Paced):
 
 
 class Server:
-    """`serving` is a context: the words that begin the server, the rest is the benchmark's."""
+    """Whoever derives from it begins the server, puts it under load for some seconds (bench), and has it end (finish)."""
     kind = "served"
 
     def __init__(self, key, warm_s=WARM_S, seconds=SERVED_S):
