@@ -135,6 +135,7 @@ static void too_many_stay_open_and_silent(void **state)
 	running = SIZE_MAX;
 	open_follow(&follow, rings, CPUS);
 	ada_sched_follow_hush(&follow);
+	records_of(&follow); /* of how the child began */
 	ada_sched_follow_rest(&follow);
 	assert_non_null(rings[0].page);
 	switch_often();

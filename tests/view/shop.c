@@ -1,4 +1,5 @@
-/* A shop: two tills share a ledger, and wait for the bread of a baker, whose every eighth tray takes longer; one order in 97 is odd.
+/* A shop: two tills share a ledger, and wait for the bread of a baker, whose every eighth tray takes longer; one order in 97 is odd. The baker
+ * begins when somebody waits for bread: on a full machine all of it would lie there before the tills begin.
  * With an argument it opens once for each line of its input, and says when it is "ready" and "done". */
 #include <pthread.h>
 #include <stdio.h>
@@ -9,8 +10,8 @@
 #define TRAYS 60
 
 static pthread_mutex_t ledger = PTHREAD_MUTEX_INITIALIZER, shelf = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t fresh = PTHREAD_COND_INITIALIZER;
-static int breads, closing;
+static pthread_cond_t fresh = PTHREAD_COND_INITIALIZER, hunger = PTHREAD_COND_INITIALIZER;
+static int breads, closing, hungry;
 static volatile unsigned long counted;
 
 OUT void count_coins(int coins)
@@ -29,8 +30,11 @@ OUT void write_down(int order)
 OUT void take_bread(void)
 {
 	pthread_mutex_lock(&shelf);
-	while (!breads && !closing)
+	while (!breads && !closing) {
+		if (!hungry++)
+			pthread_cond_signal(&hunger);
 		pthread_cond_wait(&fresh, &shelf);
+	}
 	breads -= breads > 0;
 	pthread_mutex_unlock(&shelf);
 }
@@ -62,6 +66,10 @@ OUT void bake(int tray)
 
 static void *baker(void *unused)
 {
+	pthread_mutex_lock(&shelf);
+	while (!hungry)
+		pthread_cond_wait(&hunger, &shelf);
+	pthread_mutex_unlock(&shelf);
 	for (int i = 0; i < TRAYS; i++)
 		bake(i);
 	pthread_mutex_lock(&shelf);
@@ -75,7 +83,7 @@ OUT void open_shop(void)
 {
 	pthread_t threads[3];
 
-	breads = closing = 0;
+	breads = closing = hungry = 0;
 	pthread_create(&threads[0], NULL, till, (void *)0);
 	pthread_create(&threads[1], NULL, till, (void *)1);
 	pthread_create(&threads[2], NULL, baker, NULL);
