@@ -1,6 +1,6 @@
 /* The main loop of `ada trace` (recorder.c sets it up).
  *
- * It sleeps in poll: up to 1 ms while chunks come, longer and longer while none do. Signals come by signalfd: the
+ * It sleeps in poll: up to 1 ms while chunks come, longer and longer while few do. Signals come by signalfd: the
  * terminal's go to the program as well, SIGTERM and SIGHUP are passed on, a second SIGINT or `ada stop` ends the recording.
  */
 #include "recorder/loop.h"
@@ -39,6 +39,7 @@
 
 #define BUSY_MS 1
 #define IDLE_MS 5
+#define IDLE_FULL_MS 20	    /* where the machine is full (own.h): each turn delays whoever has the CPU */
 #define ENDS_NS 50000000ull /* so long behind a process's end its last manifest is waited for without sleeping longer */
 #define FEW_CHUNKS 8	    /* that came within a turn: the next may wait longer. Or so large a part of all that there are: */
 #define FEW_PART 8
@@ -369,16 +370,18 @@ static void rouse_grower(const struct ada_loop *loop, uint64_t now)
 		ada_grower_rouse(recorder);
 }
 
-/* Those that have come. */
-static void take_in(struct ada_loop *loop)
+/* Those that have come. True: any has. */
+static bool take_in(struct ada_loop *loop)
 {
 	struct ada_provider *provider;
+	size_t taken = loop->taken;
 
 	while ((provider = ada_provider_at(loop->recorder, loop->taken)) && has_settled(provider) &&
 	       !ada_array_push(&loop->live, provider)) {
 		loop->taken++;
 		ada_ends_watch(loop->ends, provider);
 	}
+	return loop->taken != taken;
 }
 
 static void let_go(struct ada_loop *loop)
@@ -411,8 +414,8 @@ static bool pass(struct ada_loop *loop)
 	}
 	if (quiet)
 		loop->quiet_ns = now;
-	take_in(loop);
-	busy = drain_live(loop);
+	busy = take_in(loop);
+	busy |= drain_live(loop);
 	for (size_t i = 0; i < loop->live.count; i++) {
 		attend(loop, loop->live.items[i], now, quiet);
 		busy |= drain_again(loop);
@@ -513,6 +516,7 @@ void ada_loop_run(struct ada_loop *loop)
 {
 	do {
 		bool busy;
+		int longest_ms;
 
 		look(loop, loop->timeout_ms);
 		take_signals(loop);
@@ -520,7 +524,8 @@ void ada_loop_run(struct ada_loop *loop)
 		busy = pass(loop) || is_ending(loop);
 		tell_waits(loop);
 		tell_goes_on(loop);
-		loop->timeout_ms = busy ? BUSY_MS : loop->timeout_ms < IDLE_MS ? loop->timeout_ms + 1 : IDLE_MS;
+		longest_ms = loop->recorder->own.full ? IDLE_FULL_MS : IDLE_MS;
+		loop->timeout_ms = busy ? BUSY_MS : loop->timeout_ms < longest_ms ? loop->timeout_ms + 1 : longest_ms;
 	} while (!loop->stop && !all_over(loop));
 }
 

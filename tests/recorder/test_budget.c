@@ -5,6 +5,7 @@
 #include "recorder/budget/decide.h"
 #include "recorder/budget/lines.h"
 #include "recorder/budget/spans.h"
+#include "recorder/state/provider.h"
 
 #define LOOK_NS 100000000ull
 #define SECOND (1000000000ull / LOOK_NS)
@@ -470,11 +471,34 @@ static void a_parent_takes_no_slots_and_nothing_on_its_way_back(void **state)
 	ada_array_free(&child.words.items);
 }
 
+/* To look for calls that were made late takes long: where a child of the same kind found none its siblings do so later. */
+static void siblings_look_later_where_one_found_nothing(void **state)
+{
+	struct ada_budget_line lines[100];
+	struct ada_provider providers[3] = { { .pid = 1 }, { .pid = 2, .parent = &providers[0] }, { .pid = 3, .parent = &providers[0] } };
+	struct ada_budget parent = { .provider = &providers[0], .lines = { .items = lines, .count = 100 } };
+	struct ada_budget child = { .provider = &providers[1] }, sibling = { .provider = &providers[2] };
+	uint64_t soon;
+
+	providers[0].budget = &parent;
+	soon = ada_calls_age(&sibling);
+	ada_calls_found(&child, 90, 500);
+	assert_true(ada_calls_age(&sibling) == soon);
+	ada_calls_found(&child, 10, 0); /* it has let go of little: another kind */
+	assert_true(ada_calls_age(&sibling) == soon);
+	ada_calls_found(&child, 90, 3);
+	assert_true(ada_calls_age(&sibling) == 4 * soon);
+	assert_true(ada_calls_age(&parent) == soon);
+	ada_calls_found(&child, 90, 500); /* they do other things than before */
+	assert_true(ada_calls_age(&sibling) == soon);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(settles_at_once_and_stays),
 		cmocka_unit_test(a_parent_takes_its_childrens_calls_from_it),
+		cmocka_unit_test(siblings_look_later_where_one_found_nothing),
 		cmocka_unit_test(a_parent_takes_no_slots_and_nothing_on_its_way_back),
 		cmocka_unit_test(cheap_programs_lose_nothing),
 		cmocka_unit_test(trials_are_cheap),

@@ -72,6 +72,23 @@ static void what_needs_less_history_gets_little_more_detail(void **state)
 	ada_segment_destroy(&segment);
 }
 
+/* As an agent does that fills what it takes. */
+static void take_chunks(struct ada_segment *segment, unsigned count)
+{
+	uint32_t chunk;
+
+	while (count--)
+		assert_true(ada_map_take(segment->free_map, 0, segment->chunks, &chunk));
+}
+
+static void take_detail(struct ada_segment *segment, unsigned count)
+{
+	uint32_t chunk;
+
+	while (count--)
+		assert_true(ada_map_take(segment->detail_free_map, 0, segment->detail_chunks, &chunk));
+}
+
 /* A crowd of processes under one limit: none begins with more than it needs, and it gets more only where that is allowed. */
 static void begins_small_where_memory_is_scarce(void **state)
 {
@@ -94,13 +111,15 @@ static void begins_small_where_memory_is_scarce(void **state)
 	assert_int_equal(segment.chunks_ready, 8);
 	assert_int_equal(segment.detail_ready, 0);
 	ada_segment_allow(&segment, 64 << 20, 0);
+	take_chunks(&segment, 4);
 	ada_segment_grow(&segment);
 	assert_true(segment.chunks_ready > 8 && segment.detail_ready);
 	ada_segment_destroy(&segment);
 	close(agent_fd);
 }
 
-/* A process that may be gone soon: it begins with what a few need, and once it stays, that becomes huge pages like all else. */
+/* A process that may be gone soon: it begins with what a few need, gets as much again as it fills, and once that is much, all of it becomes
+ * huge pages. */
 static void begins_small_where_its_process_may_be_gone_soon(void **state)
 {
 	struct ada_segment_options options = {
@@ -126,9 +145,24 @@ static void begins_small_where_its_process_may_be_gone_soon(void **state)
 	assert_int_equal(segment.chunks_ready, 8);
 	assert_int_equal(segment.detail_ready, 2);
 	segment.young_until_ns = 0;
+	while (ada_segment_grow(&segment)) /* it stays, and does nothing */
+		;
+	assert_int_equal(segment.chunks_ready, 8);
+	assert_int_equal(segment.detail_ready, 2);
+	take_chunks(&segment, 2);
+	take_detail(&segment, 2);
 	while (ada_segment_grow(&segment))
 		;
-	assert_true(segment.chunks_ready > 64 && segment.detail_ready > 2);
+	assert_in_range(segment.chunks_ready, 12, 16);
+	assert_in_range(segment.detail_ready, 4, 6);
+	assert_int_equal(ada_huge_bytes(segment.pool, HUGE_PAGE), 0);
+	assert_int_equal(ada_huge_bytes(segment.detail_pool, 2 * HUGE_PAGE), 0);
+	for (unsigned i = 0; i < 5; i++) {
+		take_chunks(&segment, segment.chunks_ready - ada_segment_bits(segment.free_map, segment.chunks));
+		while (ada_segment_grow(&segment))
+			;
+	}
+	assert_true(segment.chunks_ready > 256);
 	huge = ada_huge_bytes(segment.pool, HUGE_PAGE);
 	if (ada_huge_bytes(segment.pool + HUGE_PAGE, HUGE_PAGE) == HUGE_PAGE) /* the kernel tells, and has some */
 		assert_int_equal(huge, HUGE_PAGE);
@@ -259,7 +293,7 @@ static void spares_are_short_processes_segments(void **state)
 	ada_spares_open(&spares, &shared);
 	assert_false(ada_spares_take(&spares, &options, &segment, &agent_fd));
 	grown = named_create(1);
-	assert_int_equal(ada_segment_room(&grown, grown.policy, 2 << 20), 0);
+	assert_int_equal(ada_segment_room(&grown, grown.policy, 8 << 20), 0);
 	assert_false(ada_spares_want(&spares, &grown));
 	for (uint32_t provider = 2; provider < 2 + ADA_SPARES; provider++) {
 		segment = named_create(provider);

@@ -22,10 +22,8 @@
 #define STOPS_FREE_STILL_NS 60000000ull /* where the machine had no CPU for the recorder meanwhile */
 #define STOPS_SHARE 500			/* a five hundredth of the time */
 #define EVENT_NS 20.0			/* where the program has not had enough short calls, and nothing was measured */
-#define CALLS_NS 1000000000ull		/* until calls are looked for that were made since a stop; then so many times as long each time: */
-#define CALLS_GROW 4
-#define STILL_SPEAKS 1000u /* events in a look of a function whose hook is out: it is called in ways that weren't known */
-#define HISTORY_STEP 4u	   /* chunks of detail, so often: 80 s until the pool is all there, should all of it be wanted */
+#define STILL_SPEAKS 1000u		/* events in a look of a function whose hook is out: it is called in ways that weren't known */
+#define HISTORY_STEP 4u			/* chunks of detail, so often: 80 s until the pool is all there, should all of it be wanted */
 #define HISTORY_NS 1000000000ull
 #define HOOKS_LEAST 0.2	   /* of the budget, that hooks may cost however much else is recorded */
 #define FLIP_NS 3000000ull /* --debug-flip: between changes */
@@ -126,28 +124,6 @@ static void notice_speakers(struct ada_budget *budget, uint64_t now_ns)
 	ada_text_forget(&budget->text);
 }
 
-/* Calls that a function's words don't have, for they were made for the first time behind the stop: until they are there, its hook lets them pass. */
-static void follow_calls(struct ada_budget *budget, uint64_t now_ns)
-{
-	if (now_ns < budget->start_ns + (budget->calls_age_ns ? budget->calls_age_ns : CALLS_NS))
-		return;
-	budget->calls_age_ns = CALLS_GROW * (now_ns - budget->start_ns);
-	ada_text_remember(&budget->text);
-	for (size_t i = 0; i < budget->lines.count; i++) {
-		struct ada_budget_line *line = &budget->lines.items[i];
-		size_t count = line->words.items.count;
-
-		if (!budget->functions.items[i].out || !line->found || line->whole || line->unfinished || line->words.filters)
-			continue;
-		ada_words_add(&line->words, &budget->text, line->function_id);
-		if (line->words.items.count > count) {
-			line->unfinished = ADA_VERDICT_LEAVE;
-			line->reached = count;
-		}
-	}
-	ada_text_forget(&budget->text);
-}
-
 /* Its history of detail grows while it costs no more than it may, and slowly: each page of it has to be cleared before, which costs more than
  * to fill it. What a young process will cost isn't known yet. No window takes more of it than a pre-roll: beyond that, it would cost all the
  * same. */
@@ -195,7 +171,7 @@ static void carry_out(struct ada_budget *budget, uint64_t now_ns, double calls_p
 	ada_budget_hush(budget, calls_per_event);
 	if (!may_stop(budget, now_ns))
 		return;
-	follow_calls(budget, now_ns);
+	ada_calls_follow(budget, now_ns);
 	if (ada_budget_wants_stop(budget, now_ns))
 		ada_budget_change(budget, STOP_NS, calls_per_event);
 }

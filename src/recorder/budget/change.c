@@ -158,6 +158,7 @@ void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double call
 		flips.count = batch->count;
 		status = ada_flips_run(&flips, &error);
 		ada_policy_late_release(policy);
+		budget->stopped_ns = ada_clock_boottime_ns();
 		note_stop(budget, &flips);
 		if (status) {
 			note_failure(budget, status, &error, flips.to_ns);

@@ -6,7 +6,10 @@
 #include "trigger/pattern.h"
 #include "recorder/state/provider.h"
 
-#define FORKED_NS 100000000ull /* between a fork and its child's first word to us */
+#define FORKED_NS 100000000ull	     /* between a fork and its child's first word to us */
+#define CALLS_NS 1000000000ull	     /* how old a process is that looks for calls that were made late */
+#define CALLS_FEW 20u		     /* that a child found: its siblings look later */
+#define LONG_FORKED_NS 1000000000ull /* the same, wherever there is any CPU for it */
 
 size_t ada_budget_line_of(struct ada_budget *budget, uint64_t function_id)
 {
@@ -223,6 +226,12 @@ void ada_budget_merge_words(struct ada_budget_line *line, const struct ada_budge
 	line->reached = count;
 }
 
+/* Whether its text is what the parent's is, for no stop came since. */
+static bool forked_behind(const struct ada_provider *provider, const struct ada_budget *parent)
+{
+	return provider->start_ns > parent->stopped_ns + LONG_FORKED_NS;
+}
+
 static void inherit_words(struct ada_budget *budget, size_t position, const struct ada_budget *parent, uint64_t function_id)
 {
 	struct ada_budget_line *line = &budget->lines.items[position];
@@ -240,11 +249,14 @@ static void inherit_words(struct ada_budget *budget, size_t position, const stru
 	}
 	line->passes = line->hushed;
 	line->unfinished = from->unfinished; /* from the first word on: the fork may lie before the last stop */
-	if (budget->text.memory < 0 || !ada_words_are(&line->words, &budget->text, false))
-		return;
-	line->whole = true;
-	line->unfinished = ADA_VERDICT_LEAVE;
-	if (!line->hushed)
+	if (forked_behind(budget->provider, parent)) {
+		line->whole = from->whole;
+		line->reached = from->reached;
+	} else if (budget->text.memory >= 0 && ada_words_are(&line->words, &budget->text, false)) {
+		line->whole = true;
+		line->unfinished = ADA_VERDICT_LEAVE;
+	}
+	if (line->whole && !line->hushed)
 		ada_budget_unmute(budget, position, budget->provider->start_ns);
 }
 
@@ -294,6 +306,24 @@ static void inherit(struct ada_budget *budget)
 		inherit_words(budget, position, parent->budget, mute->function_id);
 	}
 	ada_text_forget(&budget->text);
+}
+
+uint64_t ada_calls_age(const struct ada_budget *budget)
+{
+	const struct ada_provider *parent = budget->provider->parent;
+
+	if (budget->calls_age_ns)
+		return budget->calls_age_ns;
+	return parent && parent->budget && parent->budget->heirs_find_few ? ADA_CALLS_GROW * CALLS_NS : CALLS_NS;
+}
+
+void ada_calls_found(struct ada_budget *budget, size_t functions, size_t calls)
+{
+	struct ada_budget *parent = budget->provider->parent ? budget->provider->parent->budget : NULL;
+
+	/* A child of another kind, which has let go of little, says nothing of the others. */
+	if (parent && functions > parent->lines.count / 2)
+		parent->heirs_find_few = calls <= CALLS_FEW;
 }
 
 int ada_budget_open(struct ada_budget **result, struct ada_provider *provider, bool ended)

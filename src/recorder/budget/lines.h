@@ -37,10 +37,12 @@ struct ada_budget {
 	uint32_t policy_version;
 	uint64_t start_ns; /* when it began */
 	struct ada_pace pace;
-	uint64_t next_ns;   /* the next look isn't before */
-	size_t children;    /* by fork, that had a budget's turn */
-	bool heirs_changed; /* one has let go of something since this process, their parent, looked at that */
-	bool settling;	    /* what was recorded before the last change is still to be drained */
+	uint64_t next_ns;    /* the next look isn't before */
+	size_t children;     /* by fork, that had a budget's turn */
+	bool heirs_changed;  /* one has let go of something since this process, their parent, looked at that */
+	bool heirs_find_few; /* the last one that looked for calls which are made late found next to none */
+	uint64_t stopped_ns; /* when it was last stopped; 0: never */
+	bool settling;	     /* what was recorded before the last change is still to be drained */
 	uint64_t base_ns, base_cpu_ns, base_events, base_lost; /* the last look */
 	unsigned failures;				       /* in a row */
 	uint64_t history_ns;				       /* when its history of detail got wider last */
@@ -87,6 +89,13 @@ static inline void ada_stops_add(uint64_t *word, uint64_t more) /* of struct ada
 {
 	__atomic_store_n(word, *word + more, __ATOMIC_RELAXED);
 }
+/* How old a process is when it looks for calls that were made late (ns); then ADA_CALLS_GROW times as old each time. To find that there are none
+ * takes 10 ms of CPU time of one that has let go of 900 functions: where a sibling found next to none, it is later. */
+#define ADA_CALLS_GROW 4
+uint64_t ada_calls_age(const struct ada_budget *budget);
+/* It looked for calls of so many functions, and found so many. */
+void ada_calls_found(struct ada_budget *budget, size_t functions, size_t calls);
+void ada_calls_follow(struct ada_budget *budget, uint64_t now_ns); /* calls.c: looks for them, where it is old enough */
 /* hush.c: runs those that need no stop. What leaves is muted from now on, and its words are to go out when there is time. */
 void ada_budget_hush(struct ada_budget *budget, double calls_per_event);
 void ada_budget_unhush(struct ada_budget *budget, size_t position);

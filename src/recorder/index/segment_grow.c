@@ -9,11 +9,13 @@
 #include "base/clock.h"
 #include "recorder/index/segment_parts.h"
 
-#define CHUNKS_SMALL 8u /* 256 KiB */
+#define CHUNKS_SMALL 8u /* 256 KiB: what a segment begins with that may never be filled, and what it has ahead while it fills little */
 #define DETAIL_SMALL 2u
-#define CHUNKS_AT_FIRST 256u /* 8 MiB; with less a program that begins at full speed is ahead of the memory */
-#define CHUNKS_AHEAD 256u    /* 8 MiB: some ms of the fastest producer; and what a producer fills in so many ms: */
-#define AHEAD_MS 3u	     /* a few turns of the grower; more would only take CPU from the drain, which gives chunks back sooner */
+#define SMALL_BYTES ADA_HUGE_PAGE_BYTES /* of the pool: so far it grows by what it fills, in small pages; and of the pool of detail, */
+#define DETAIL_SMALL_BYTES (2 * ADA_HUGE_PAGE_BYTES) /* which has room for what a budget keeps of history */
+#define CHUNKS_AT_FIRST 256u			     /* 8 MiB; with less a program that begins at full speed is ahead of the memory */
+#define CHUNKS_AHEAD 256u			     /* 8 MiB: some ms of the fastest producer; and what a producer fills in so many ms: */
+#define AHEAD_MS 3u /* a few turns of the grower; more would only take CPU from the drain, which gives chunks back sooner */
 #define CHUNKS_AHEAD_MAX 4096u
 #define CHUNKS_STEP 128u
 #define RATE_NS 1000000ull
@@ -49,7 +51,8 @@ static void collapse(struct ada_segment *segment, const uint8_t *from, uint64_t 
 	uint8_t *base = (uint8_t *)segment->shm;
 	uint64_t start = (uint64_t)(from - base), end = start + bytes;
 
-	for (uint64_t at = ada_huge_up(start); segment->collapses && at + ADA_HUGE_PAGE_BYTES <= end; at += ADA_HUGE_PAGE_BYTES)
+	for (uint64_t at = ada_huge_up(start); segment->collapses && !segment->begun_small && at + ADA_HUGE_PAGE_BYTES <= end;
+	     at += ADA_HUGE_PAGE_BYTES)
 		if (allocate(segment, base + at, ADA_PAGE_BYTES) || madvise(base + at, ADA_HUGE_PAGE_BYTES, MADV_COLLAPSE))
 			segment->collapses = false;
 }
@@ -215,18 +218,32 @@ int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t step)
 	return 0;
 }
 
-/* In small pages: no more of a huge page is made than is used. */
-static int begin_small(struct ada_segment *segment, uint8_t *pool, uint64_t bytes, uint64_t pool_bytes)
+/* In small pages: no more of a huge page is made than is used. `all_bytes` of the pool may be so. */
+static int begin_small(struct ada_segment *segment, uint8_t *pool, uint64_t bytes, uint64_t all_bytes)
 {
-	madvise(pool, pool_bytes < ADA_HUGE_PAGE_BYTES ? pool_bytes : ADA_HUGE_PAGE_BYTES, MADV_NOHUGEPAGE);
+	madvise(pool, all_bytes, MADV_NOHUGEPAGE);
 	segment->begun_small = true;
 	return ada_segment_room(segment, pool, bytes);
+}
+
+static uint64_t small_bytes(const struct ada_segment *segment)
+{
+	uint64_t bytes = (uint64_t)segment->chunks * ADA_CHUNK_BYTES;
+
+	return bytes < SMALL_BYTES ? bytes : SMALL_BYTES;
+}
+
+static uint64_t detail_small_bytes(const struct ada_segment *segment)
+{
+	uint64_t bytes = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes;
+
+	return bytes < DETAIL_SMALL_BYTES ? bytes : DETAIL_SMALL_BYTES;
 }
 
 int ada_segment_begin_small(struct ada_segment *segment)
 {
 	uint32_t count = CHUNKS_SMALL < segment->chunks ? CHUNKS_SMALL : segment->chunks;
-	int status = begin_small(segment, segment->pool, (uint64_t)count * ADA_CHUNK_BYTES, (uint64_t)segment->chunks * ADA_CHUNK_BYTES);
+	int status = begin_small(segment, segment->pool, (uint64_t)count * ADA_CHUNK_BYTES, small_bytes(segment));
 
 	if (status)
 		return status;
@@ -240,25 +257,26 @@ void ada_segment_begin_small_detail(struct ada_segment *segment)
 {
 	uint32_t count = DETAIL_SMALL < segment->detail_chunks ? DETAIL_SMALL : segment->detail_chunks;
 
-	if (count && !begin_small(segment, segment->detail_pool, (uint64_t)count * segment->detail_chunk_bytes,
-				  (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes))
+	if (count &&
+	    !begin_small(segment, segment->detail_pool, (uint64_t)count * segment->detail_chunk_bytes, detail_small_bytes(segment)))
 		ada_segment_grow_detail(segment, count);
+}
+
+static void unfold_pool(uint8_t *pool, uint64_t bytes, uint64_t used_bytes)
+{
+	if (!madvise(pool, bytes, MADV_HUGEPAGE))
+		for (uint64_t at = 0; at + ADA_HUGE_PAGE_BYTES <= bytes && at < used_bytes; at += ADA_HUGE_PAGE_BYTES)
+			madvise(pool + at, ADA_HUGE_PAGE_BYTES, MADV_COLLAPSE);
 }
 
 /* A process that grows stays: what it began with in small pages becomes huge pages, where the kernel has some. */
 static void unfold(struct ada_segment *segment)
 {
-	uint64_t bytes = (uint64_t)segment->chunks * ADA_CHUNK_BYTES,
-		 detail_bytes = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes;
-
-	if (!segment->begun_small || segment->room_bytes < 2 * ADA_HUGE_PAGE_BYTES)
+	if (!segment->begun_small || segment->room_bytes < SMALL_BYTES + DETAIL_SMALL_BYTES)
 		return;
 	segment->begun_small = false;
-	if (bytes >= ADA_HUGE_PAGE_BYTES && !madvise(segment->pool, ADA_HUGE_PAGE_BYTES, MADV_HUGEPAGE))
-		madvise(segment->pool, ADA_HUGE_PAGE_BYTES, MADV_COLLAPSE);
-	if (detail_bytes >= ADA_HUGE_PAGE_BYTES && segment->detail_ready &&
-	    !madvise(segment->detail_pool, ADA_HUGE_PAGE_BYTES, MADV_HUGEPAGE))
-		madvise(segment->detail_pool, ADA_HUGE_PAGE_BYTES, MADV_COLLAPSE);
+	unfold_pool(segment->pool, small_bytes(segment), (uint64_t)segment->chunks_ready * ADA_CHUNK_BYTES);
+	unfold_pool(segment->detail_pool, detail_small_bytes(segment), (uint64_t)segment->detail_ready * segment->detail_chunk_bytes);
 }
 
 bool ada_segment_recycles_detail(const struct ada_segment *segment)
@@ -406,14 +424,16 @@ static uint32_t detail_wanted(struct ada_segment *segment)
 	uint32_t used = free < ready ? ready - free : 0;
 	bool limited = is_limited(segment);
 	uint32_t ahead = limited || used < DETAIL_AT_START ? DETAIL_AT_START : used < DETAIL_AHEAD ? used : DETAIL_AHEAD;
+	uint32_t little = limited || used < DETAIL_SMALL ? DETAIL_SMALL : used;
+	bool small = segment->begun_small && (uint64_t)(ready + little) * segment->detail_chunk_bytes <= detail_small_bytes(segment);
 
 	if (free >= segment->detail_rests && segment->detail_rests)
 		return 0;
 	segment->detail_rests = 0;
-	if (ready == segment->detail_chunks || segment->detail_exhausted || free >= ahead ||
+	if (ready == segment->detail_chunks || segment->detail_exhausted || free >= (small ? little : ahead) ||
 	    (used < 2 && ada_clock_boottime_ns() < segment->young_until_ns))
 		return 0;
-	return limited || used < DETAIL_STEP ? DETAIL_STEP : used < DETAIL_STEP_MAX ? used : DETAIL_STEP_MAX;
+	return small ? little : limited || used < DETAIL_STEP ? DETAIL_STEP : used < DETAIL_STEP_MAX ? used : DETAIL_STEP_MAX;
 }
 
 /* How many chunks of the pool were ever sealed. Small ones are in the same ring, and cost the pool nothing: a crowd of threads that begin
@@ -434,7 +454,7 @@ static uint64_t pool_sealed(struct ada_segment *segment)
 
 /* So many free ones are wanted now; 0: there are enough, or all. A program that fills chunks gets what it filled lately in AHEAD_MS.
  * Each process gets a start, while there is plenty; a crowd would take all the memory that there is for buffers, so beyond half of it
- * only those get it that have begun to fill what they have. */
+ * only those get it that have begun to fill what they have. One that began small, and fills little, gets as much again as it fills. */
 static uint32_t chunks_wanted(struct ada_segment *segment, uint32_t free)
 {
 	uint64_t now = ada_clock_boottime_ns(), sealed = pool_sealed(segment);
@@ -450,13 +470,16 @@ static uint32_t chunks_wanted(struct ada_segment *segment, uint32_t free)
 	if (segment->index_rests && free >= segment->index_rests)
 		return 0;
 	segment->index_rests = 0;
+	if (used <= 1 && !sealed && segment->begun_small)
+		return 0;
 	if (used <= 1 && !sealed)
 		return free < CHUNKS_AT_FIRST && (fstatvfs(segment->fd, &room) || !room.f_blocks || room.f_bavail > room.f_blocks / 2) ?
 			       CHUNKS_AT_FIRST :
 			       0;
 	filled = filled < segment->chunks ? filled : segment->chunks;
 	soon = filled * AHEAD_MS * 1000000 / passed;
-	ahead = CHUNKS_AHEAD + (soon < CHUNKS_AHEAD_MAX ? soon : CHUNKS_AHEAD_MAX);
+	soon = soon < CHUNKS_AHEAD_MAX ? soon : CHUNKS_AHEAD_MAX;
+	ahead = soon + (segment->begun_small && used + soon < CHUNKS_AHEAD ? CHUNKS_SMALL + used + soon : CHUNKS_AHEAD);
 	if (passed > RATE_NS) {
 		segment->looked_ns = now;
 		segment->sealed_then = sealed;
@@ -487,7 +510,7 @@ bool ada_segment_stirs(const struct ada_segment *segment)
 enum ada_growth ada_segment_grow(struct ada_segment *segment)
 {
 	enum ada_growth growth = ADA_GROWTH_CALM;
-	uint32_t detail, ready, free, wanted;
+	uint32_t detail, ready, free, wanted, step;
 	int status;
 
 	note_grown(segment);
@@ -498,9 +521,11 @@ enum ada_growth ada_segment_grow(struct ada_segment *segment)
 	wanted = chunks_wanted(segment, free);
 	status = ada_segment_grow_tables(segment);
 	if (!status && wanted) {
-		unfold(segment);
-		status = ada_segment_grow_chunks(segment, CHUNKS_STEP);
-		growth = free + CHUNKS_STEP < wanted / 2 && ready - free > 1 ? ADA_GROWTH_URGENT : ADA_GROWTH_MORE;
+		step = wanted - free < CHUNKS_STEP && segment->begun_small ? wanted - free : CHUNKS_STEP;
+		if ((uint64_t)(ready + step) * ADA_CHUNK_BYTES > small_bytes(segment))
+			unfold(segment);
+		status = ada_segment_grow_chunks(segment, step);
+		growth = free + step < wanted / 2 && ready - free > 1 ? ADA_GROWTH_URGENT : ADA_GROWTH_MORE;
 	}
 	if (status)
 		segment->exhausted = true;

@@ -33,20 +33,26 @@ static bool growth_begin(struct ada_provider *provider)
 	return mapped;
 }
 
+/* How old an answer may be. */
+static uint64_t age_of(const struct ada_grower *grower, bool unlimited)
+{
+	return !unlimited ? ALLOW_NS : grower->calm < CALM_TURNS ? ALLOW_UNLIMITED_NS : ALLOW_CALM_NS;
+}
+
 /* What a control group leaves changes all the time, but asking takes longer than a step of growth. We ask for one process after the
  * other, so that a crowd doesn't take longer than one; and seldom while there are no limits and no more processes to share the room. */
 static void allow(struct ada_grower *grower, struct ada_provider *provider)
 {
 	size_t others = grower->live.count;
-	bool seldom = provider->allowed_among >= others;
-	uint64_t age_ns = !seldom ? ALLOW_NS : grower->calm < CALM_TURNS ? ALLOW_UNLIMITED_NS : ALLOW_CALM_NS;
 	struct ada_limits limits;
 
-	if (grower->asked == ASKED_AT_ONCE || grower->now_ns - provider->allowed_ns < age_ns)
+	if (grower->asked == ASKED_AT_ONCE || grower->now_ns - provider->allowed_ns < age_of(grower, provider->allowed_among >= others))
 		return;
 	grower->asked++;
 	provider->allowed_ns = grower->now_ns;
-	limits = ada_limits_of(provider->pid, grower->bytes);
+	limits = grower->unlimited && ada_limit_is_shared(provider->pid) ?
+			 (struct ada_limits){ grower->own_room, grower->own_room, UINT64_MAX } :
+			 ada_limits_of(provider->pid, grower->bytes);
 	provider->allowed_among = limits.own_left == UINT64_MAX && limits.room == limits.own_room ? others : 0;
 	if (limits.own_left != UINT64_MAX) /* the recorder is to look at it for each child */
 		__atomic_store_n(&provider->segment.shm->ready.children, 0, __ATOMIC_RELEASE);
@@ -77,11 +83,13 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 	*any = false;
 	grower->now_ns = ada_clock_boottime_ns();
 	grower->asked = 0;
-	if (grower->now_ns - grower->own_ns >= (grower->unlimited ? ALLOW_UNLIMITED_NS : ALLOW_NS))
+	if (grower->now_ns - grower->own_ns >= age_of(grower, grower->unlimited))
 		ask_own(grower);
 	grower->limited = !grower->unlimited;
-	while ((provider = ada_provider_at(grower->recorder, grower->taken)) && !ada_array_push(&grower->live, provider))
+	while ((provider = ada_provider_at(grower->recorder, grower->taken)) && !ada_array_push(&grower->live, provider)) {
 		grower->taken++;
+		grower->calm = 0; /* the next to come finds a fresh answer */
+	}
 	for (size_t i = 0; i < grower->live.count; i++) {
 		enum ada_growth next;
 

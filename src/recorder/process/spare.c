@@ -1,7 +1,7 @@
 #include "recorder/process/spare.h"
 #include <sys/stat.h>
 
-#define BYTES_MOST (3ull << 20) /* it has hardly grown: emptying more would take longer than it spares */
+#define BYTES_MOST (8ull << 20) /* it has grown by small pages alone: emptying more would take longer than it spares */
 #define BLOCK_BYTES 512
 
 void ada_spares_open(struct ada_spares *spares, const struct ada_shared *shared)
