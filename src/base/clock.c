@@ -79,6 +79,17 @@ uint64_t ada_clock_thread_ns(void)
 	return clock_now(CLOCK_THREAD_CPUTIME_ID);
 }
 
+bool ada_clock_process_ns(pid_t pid, uint64_t *ns)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
+		return false;
+	*ns = (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+	return true;
+}
+
 /* The tightest of several counter-time-counter sandwiches: an interrupt or a preemption widens one, never all. */
 static struct ada_clock_reading clock_read(void *context)
 {

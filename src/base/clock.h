@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct ada_clock_anchor {
 	uint64_t counter;
@@ -19,9 +20,10 @@ struct ada_clock; /* one writer; conversions on the same thread, or under the ow
 
 uint64_t ada_clock_counter(void);
 uint64_t ada_clock_boottime_ns(void);
-uint64_t ada_clock_thread_ns(void);		   /* CPU time of the calling thread */
-int ada_clock_open(struct ada_clock **clock);	   /* takes its first calibration: a few ms */
-void ada_clock_calibrate(struct ada_clock *clock); /* call it about every 100 ms while recording */
+uint64_t ada_clock_thread_ns(void);		    /* CPU time of the calling thread */
+bool ada_clock_process_ns(pid_t pid, uint64_t *ns); /* CPU time of all threads that the process has, or had. False: not to be had */
+int ada_clock_open(struct ada_clock **clock);	    /* takes its first calibration: a few ms */
+void ada_clock_calibrate(struct ada_clock *clock);  /* call it about every 100 ms while recording */
 /* From here on times are rounded down to multiples of so many ns, a power of two of at most ADA_CLOCK_COARSEST (else they stay exact, as a clock
  * begins). What they are rounded from goes on as before. */
 #define ADA_CLOCK_COARSEST 1024u

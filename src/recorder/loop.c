@@ -39,7 +39,7 @@
 
 #define BUSY_MS 1
 #define IDLE_MS 5
-#define IDLE_FULL_MS 20	    /* where the machine is full (own.h): each turn delays whoever has the CPU */
+#define IDLE_FULL_MS 40	    /* where the machine is full (own.h): each turn delays whoever has the CPU */
 #define ENDS_NS 50000000ull /* so long behind a process's end its last manifest is waited for without sleeping longer */
 #define FEW_CHUNKS 8	    /* that came within a turn: the next may wait longer. Or so large a part of all that there are: */
 #define FEW_PART 8

@@ -48,6 +48,24 @@ static void it_is_known_once_two_periods_were_full(void **state)
 	assert_true(share > 0.0099 && share < 0.0101);
 }
 
+/* A machine that the recorder spares has a little more time than one that it doesn't. */
+static void what_is_full_stays_full_for_a_while(void **state)
+{
+	struct ada_own own = {};
+
+	next(&own, 100, 10);
+	next(&own, 40, 10);
+	assert_false(own.full);
+	next(&own, 39, 10);
+	assert_true(own.full);
+	assert_true(next(&own, 66, 10) == 0 && own.full);
+	assert_true(next(&own, 19, 10) == 0 && own.full); /* one period: no share yet */
+	next(&own, 67, 10);
+	assert_false(own.full);
+	next(&own, 66, 10);
+	assert_false(own.full);
+}
+
 static void within_a_period_it_stays(void **state)
 {
 	struct ada_own own = {};
@@ -93,6 +111,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_known_once_two_periods_were_full),
+		cmocka_unit_test(what_is_full_stays_full_for_a_while),
 		cmocka_unit_test(within_a_period_it_stays),
 		cmocka_unit_test(this_machine_says_it_too),
 	};

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "base/clock.h"
 #include "recorder/host/usage.h"
 
 static char root[] = "/tmp/ada-usage-XXXXXX";
@@ -104,10 +105,10 @@ static void test_own_process(void **state)
 
 	assert_true(ada_usage_resident_bytes(getpid(), &bytes));
 	assert_in_range(bytes, 100000, 1ull << 34);
-	assert_true(ada_usage_cpu_ns(getpid(), &first));
+	assert_true(ada_clock_process_ns(getpid(), &first));
 	for (volatile int i = 0; i < 1000000;)
 		i++;
-	assert_true(ada_usage_cpu_ns(getpid(), &later));
+	assert_true(ada_clock_process_ns(getpid(), &later));
 	assert_true(later > first);
 }
 

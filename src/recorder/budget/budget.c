@@ -5,8 +5,8 @@
 #include "recorder/budget/learned.h"
 #include "recorder/budget/lines.h"
 #include "recorder/detail/detail.h"
-#include "recorder/host/usage.h"
 #include "recorder/policy/policy.h"
+#include "recorder/sched/samples.h"
 #include "recorder/sched/sched.h"
 #include "recorder/state/provider.h"
 
@@ -53,7 +53,7 @@ static void begin_look(struct ada_budget *budget, uint64_t now_ns)
 	struct ada_provider *provider = budget->provider;
 
 	ada_ledger_news(&provider->ledger, NULL, NULL);
-	ada_usage_cpu_ns(provider->pid, &budget->base_cpu_ns);
+	ada_clock_process_ns(provider->pid, &budget->base_cpu_ns);
 	budget->base_ns = now_ns;
 	budget->base_events = ada_provider_events(provider);
 	budget->base_lost = ada_provider_lost(provider);
@@ -231,8 +231,9 @@ static double budget_of_hooks(struct ada_recorder *recorder, uint64_t now_ns)
 	double least = left < whole * HOOKS_LEAST ? left : whole * HOOKS_LEAST;
 	uint64_t own_ns;
 
-	if (ada_usage_cpu_ns(getpid(), &own_ns))
+	if (ada_clock_process_ns(getpid(), &own_ns))
 		left -= ada_own_share(&recorder->own, "", now_ns, own_ns);
+	ada_samples_spare(recorder->samples, recorder->own.full);
 	return left > least ? left : least;
 }
 
@@ -284,7 +285,7 @@ static bool says_enough(const struct ada_budget *budget, uint64_t now_ns)
 static void look_if_it_ran(struct ada_budget *budget, uint64_t now_ns)
 {
 	uint64_t cpu_ns;
-	bool ran = ada_usage_cpu_ns(budget->provider->pid, &cpu_ns) && cpu_ns >= budget->base_cpu_ns + CPU_LEAST_NS;
+	bool ran = ada_clock_process_ns(budget->provider->pid, &cpu_ns) && cpu_ns >= budget->base_cpu_ns + CPU_LEAST_NS;
 
 	budget->next_ns = now_ns + (now_ns < budget->start_ns + YOUNG_NS ? FIRST_NS : SOON_NS);
 	if (ran && says_enough(budget, now_ns))

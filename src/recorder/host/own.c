@@ -5,7 +5,10 @@
 #include <unistd.h>
 #include "base/file.h"
 
-#define IDLE_PART 10 /* a machine of which a smaller part idles is full */
+/* Of which a smaller part than one in so many idles a machine is scarce of time, or full; and full until a larger part does than: */
+#define IDLE_PART_SCARCE 10
+#define IDLE_PART_FULL 5
+#define IDLE_PART_SPARED 3 /* for once the recorder spares it, more idles */
 
 static bool read_ticks(const char *root, uint64_t *idle, uint64_t *all)
 {
@@ -33,8 +36,11 @@ double ada_own_share(struct ada_own *own, const char *root, uint64_t now_ns, uin
 	if (own->at_ns && now_ns < own->at_ns + ADA_OWN_PERIOD_NS)
 		return own->share;
 	if (read_ticks(root, &now.idle, &now.all)) {
-		now.full = own->at_ns && now.all > own->all && (now.idle - own->idle) * IDLE_PART < now.all - own->all;
-		if (now.full && own->full)
+		uint64_t all = now.all - own->all, idle = now.idle - own->idle;
+
+		now.scarce = own->at_ns && now.all > own->all && idle * IDLE_PART_SCARCE < all;
+		now.full = own->at_ns && now.all > own->all && idle * (own->full ? IDLE_PART_SPARED : IDLE_PART_FULL) < all;
+		if (now.scarce && own->scarce)
 			now.share = (double)(cpu_ns - own->cpu_ns) * (double)sysconf(_SC_CLK_TCK) / 1e9 / (double)(now.all - own->all);
 		*own = now;
 	}

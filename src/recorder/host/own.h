@@ -1,5 +1,6 @@
 /* What the recorder takes of a machine that has nothing to spare: whatever it uses there, programs would have used. On a machine with time to
- * spare nobody goes without. A server and its clients that wait for each other leave up to a tenth idle of a machine that they fill. */
+ * spare nobody goes without. A server and its clients that wait for each other leave up to a tenth idle of a machine that they fill; where one
+ * client has a server of one thread, a sixth, though each turn of the recorder delays them all the same. */
 #ifndef ADA_RECORDER_OWN_H
 #define ADA_RECORDER_OWN_H
 #include <stdbool.h>
@@ -11,7 +12,8 @@
 struct ada_own {
 	uint64_t at_ns, cpu_ns; /* when it was looked at last, and the recorder's CPU time by then */
 	uint64_t idle, all;	/* ticks of the machine's CPUs, of /proc/stat */
-	bool full;		/* during the last period */
+	bool scarce;		/* less than a tenth idled in the last period */
+	bool full;		/* less than a fifth did; or it was full before, and less than a third did */
 	double share;
 };
 

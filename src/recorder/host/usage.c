@@ -3,26 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/file.h"
 #include "recorder/host/usage.h"
 
-#define SECOND_NS 1000000000ull
 #define NO_LIMIT (1ull << 60) /* cgroup v1 says "none" by a number near 2^63 */
 
 /* The kernel's own clock of the process: /proc/PID/stat counts in 10 ms. */
-bool ada_usage_cpu_ns(pid_t pid, uint64_t *ns)
-{
-	struct timespec used;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
-		return false;
-	*ns = (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
-	return true;
-}
-
 bool ada_usage_resident_bytes(pid_t pid, uint64_t *bytes)
 {
 	char path[40], *text;

@@ -5,8 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Shares: 1 is one CPU, or all of the memory. False: not to be had. */
-bool ada_usage_cpu_ns(pid_t pid, uint64_t *ns);
+/* Shares: 1 is all of the memory. False: not to be had. */
 bool ada_usage_resident_bytes(pid_t pid, uint64_t *bytes);
 /* The share of memory in use: of the machine, or of the process's memory cgroup that is nearest its limit, whichever is fuller. `root`:
  * "" or, for tests, the directory that holds proc and sys. */

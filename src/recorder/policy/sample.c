@@ -65,7 +65,7 @@ static struct usage measure(const struct ada_sampler *sampler, struct process *p
 	struct usage usage = { NAN, NAN, NAN };
 	uint64_t cpu_ns, bytes, begun_ns = ada_clock_boottime_ns();
 
-	if (any_of(sampler, ADA_RULE_CPU_SHARE) && ada_usage_cpu_ns(pid, &cpu_ns)) {
+	if (any_of(sampler, ADA_RULE_CPU_SHARE) && ada_clock_process_ns(pid, &cpu_ns)) {
 		/* By the time around both looks, however long each took: so the share is never more than the truth. */
 		uint64_t now_ns = ada_clock_boottime_ns();
 

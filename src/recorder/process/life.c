@@ -18,7 +18,6 @@
 #include "recorder/files/place.h"
 #include "recorder/host/limit.h"
 #include "recorder/host/process.h"
-#include "recorder/host/usage.h"
 #include "recorder/process/space.h"
 #include "recorder/policy/policy.h"
 #include "recorder/process/exit.h"
@@ -294,7 +293,7 @@ static void identify(struct ada_provider *provider, const struct ada_newcomer *n
 	provider->pidfd = pidfd_of(provider, newcomer);
 	if (newcomer->taken && provider->pidfd < 0)
 		provider->gone_ns = ada_clock_boottime_ns();
-	ada_usage_cpu_ns(provider->pid, &provider->cpu_before_ns);
+	ada_clock_process_ns(provider->pid, &provider->cpu_before_ns);
 	if (newcomer->parent)
 		inherit_identity(provider, newcomer->parent);
 	else

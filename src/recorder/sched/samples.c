@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/array.h"
 #include "base/clock.h"
@@ -29,19 +28,26 @@ struct seen {
 	struct ada_thread_counts counts;
 };
 
+struct process {
+	pid_t pid;
+	uint64_t cpu_ns;		    /* by its clock, when all of its threads were looked at last; else 0 */
+	ADA_ARRAY(struct seen) before, now; /* its threads, by tid */
+};
+
 struct ada_samples {
 	struct ada_roll *roll;
 	struct ada_sched_source source;
 	struct ada_groups groups;
-	ADA_ARRAY(struct seen) before, now; /* by tid */
+	ADA_ARRAY(struct process) processes; /* in the order of the source */
 	uint64_t now_ns, machine_ns, throttled_ns;
 	uint64_t stolen_ns[CPUS_MAX];
 	size_t cpus, turn; /* turn: number of the thread that is looked at first */
 	size_t number;	   /* of threads that this look has met */
+	size_t looked;	   /* the process that it is at */
 	bool changed, stopped;
 	int wake;
 	pthread_t thread;
-	atomic_bool stop;
+	atomic_bool stop, spares;
 	atomic_bool failed; /* there was no memory for all threads */
 	AtfSchedEvent batch[BATCH];
 	size_t count;
@@ -70,11 +76,11 @@ static void samples_put(struct ada_samples *samples, uint16_t kind, uint64_t cou
 
 /* --- threads --------------------------------------------------------------------------------------------------------------- */
 
-static const struct seen *find_seen(const struct ada_samples *samples, pid_t tid)
+static const struct seen *find_seen(const struct process *process, pid_t tid)
 {
-	size_t at = ada_first_not(i, 0, samples->before.count, samples->before.items[i].tid < tid);
+	size_t at = ada_first_not(i, 0, process->before.count, process->before.items[i].tid < tid);
 
-	return at < samples->before.count && samples->before.items[at].tid == tid ? &samples->before.items[at] : NULL;
+	return at < process->before.count && process->before.items[at].tid == tid ? &process->before.items[at] : NULL;
 }
 
 static uint64_t grown(uint64_t from, uint64_t to)
@@ -82,39 +88,42 @@ static uint64_t grown(uint64_t from, uint64_t to)
 	return to > from ? to - from : 0;
 }
 
-static void look_at_thread(struct ada_samples *samples, int tasks, pid_t pid, pid_t tid, bool in_turn)
+static bool look_at_thread(struct ada_samples *samples, const struct process *process, int tasks, struct seen *now, bool in_turn)
 {
-	const struct seen *before = find_seen(samples, tid);
-	AtfSchedEvent whose = { .thread_id = (uint32_t)tid, .process_id = (uint32_t)pid };
-	struct seen now = { .tid = tid, .ns = samples->now_ns };
+	const struct seen *before = find_seen(process, now->tid);
+	AtfSchedEvent whose = { .thread_id = (uint32_t)now->tid, .process_id = (uint32_t)process->pid };
 
 	if (before && !in_turn) {
-		now = *before;
-	} else if (!ada_count_time(tasks, tid, &now.counts)) {
-		return;
-	} else if (before && before->counts.ran_ns == now.counts.ran_ns && before->counts.ready_ns == now.counts.ready_ns) {
-		now.counts = before->counts; /* it has not run: nothing else can have changed */
-	} else if (!ada_count_faults(tasks, tid, &now.counts)) {
-		return;
+		*now = *before;
+	} else if (!ada_count_time(tasks, now->tid, &now->counts)) {
+		return false;
+	} else if (before && before->counts.ran_ns == now->counts.ran_ns && before->counts.ready_ns == now->counts.ready_ns) {
+		now->counts = before->counts; /* it has not run: nothing else can have changed */
+	} else if (!ada_count_faults(tasks, now->tid, &now->counts)) {
+		return false;
 	} else if (before) {
-		whose.cpu = now.counts.cpu;
-		samples_put(samples, ATF_SCHED_RAN, grown(before->counts.ran_ns, now.counts.ran_ns), before->ns, &whose);
-		samples_put(samples, ATF_SCHED_READY, grown(before->counts.ready_ns, now.counts.ready_ns), before->ns, &whose);
-		samples_put(samples, ATF_SCHED_MINOR, grown(before->counts.minor, now.counts.minor), before->ns, &whose);
-		samples_put(samples, ATF_SCHED_MAJOR, grown(before->counts.major, now.counts.major), before->ns, &whose);
+		whose.cpu = now->counts.cpu;
+		samples_put(samples, ATF_SCHED_RAN, grown(before->counts.ran_ns, now->counts.ran_ns), before->ns, &whose);
+		samples_put(samples, ATF_SCHED_READY, grown(before->counts.ready_ns, now->counts.ready_ns), before->ns, &whose);
+		samples_put(samples, ATF_SCHED_MINOR, grown(before->counts.minor, now->counts.minor), before->ns, &whose);
+		samples_put(samples, ATF_SCHED_MAJOR, grown(before->counts.major, now->counts.major), before->ns, &whose);
 		samples->changed = true;
 	}
-	if (ada_array_push(&samples->now, now))
-		atomic_store(&samples->failed, true);
+	return true;
 }
 
-static void count_thread(void *context, int tasks, pid_t pid, pid_t tid)
+static void thread_found(void *context, int tasks, pid_t pid, pid_t tid)
 {
 	struct ada_samples *samples = context;
+	struct process *process = &samples->processes.items[samples->looked];
 	bool in_turn = samples->number >= samples->turn && samples->number < samples->turn + THREADS_A_LOOK;
+	struct seen now = { .tid = tid, .ns = samples->now_ns };
 
 	samples->number++;
-	look_at_thread(samples, tasks, pid, tid, in_turn);
+	if (!in_turn) /* it may have run: the process is looked at again */
+		process->cpu_ns = 0;
+	if (look_at_thread(samples, process, tasks, &now, in_turn) && ada_array_push(&process->now, now))
+		atomic_store(&samples->failed, true);
 }
 
 static int compare_seen(const void *one, const void *other)
@@ -122,19 +131,68 @@ static int compare_seen(const void *one, const void *other)
 	return ((const struct seen *)one)->tid - ((const struct seen *)other)->tid;
 }
 
+/* Where the process's clock stands none of its threads has run. */
+static void look_at_process(struct ada_samples *samples, struct process *process)
+{
+	__typeof__(process->before) last;
+	uint64_t used_ns;
+
+	if (!ada_clock_process_ns(process->pid, &used_ns))
+		used_ns = 0;
+	if (used_ns && used_ns == process->cpu_ns)
+		return;
+	process->cpu_ns = used_ns;
+	process->now.count = 0;
+	ada_sched_threads_of(process->pid, thread_found, samples);
+	if (process->now.count)
+		qsort(process->now.items, process->now.count, sizeof *process->now.items, compare_seen);
+	last = process->before;
+	process->before = process->now;
+	process->now = last; /* its memory serves again */
+}
+
+/* What is known of the process that the source names at that place. As a rule it was there before. False: no memory. */
+static bool process_take(struct ada_samples *samples, size_t place, pid_t pid)
+{
+	size_t at = place;
+	struct process other;
+
+	while (at < samples->processes.count && samples->processes.items[at].pid != pid)
+		at++;
+	if (at == samples->processes.count && ada_array_push(&samples->processes, (struct process){ .pid = pid }))
+		return false;
+	other = samples->processes.items[place];
+	samples->processes.items[place] = samples->processes.items[at];
+	samples->processes.items[at] = other;
+	return true;
+}
+
+static void processes_end(struct ada_samples *samples, size_t count)
+{
+	while (samples->processes.count > count) {
+		struct process *gone = &samples->processes.items[--samples->processes.count];
+
+		ada_array_free(&gone->before);
+		ada_array_free(&gone->now);
+	}
+}
+
 static void look_at_threads(struct ada_samples *samples)
 {
-	__typeof__(samples->before) last;
+	pid_t pids[ADA_SCHED_PROCESSES_MAX];
+	size_t count = samples->source.processes(samples->source.context, pids, ADA_SCHED_PROCESSES_MAX);
 
 	samples->changed = false;
-	samples->now.count = samples->number = 0;
-	ada_sched_threads_each(&samples->source, count_thread, samples);
+	samples->number = 0;
+	for (samples->looked = 0; samples->looked < count; samples->looked++) {
+		if (!process_take(samples, samples->looked, pids[samples->looked])) {
+			atomic_store(&samples->failed, true);
+			return;
+		}
+		look_at_process(samples, &samples->processes.items[samples->looked]);
+	}
+	processes_end(samples, count);
 	samples->turn = samples->turn + THREADS_A_LOOK < samples->number ? samples->turn + THREADS_A_LOOK : 0;
-	if (samples->now.count)
-		qsort(samples->now.items, samples->now.count, sizeof *samples->now.items, compare_seen);
-	last = samples->before;
-	samples->before = samples->now;
-	samples->now = last; /* its memory serves again */
 }
 
 /* --- the machine ------------------------------------------------------------------------------------------------------------ */
@@ -163,14 +221,6 @@ static void look_at_machine(struct ada_samples *samples)
 
 /* --- its thread --------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
-
 static void *look_again_and_again(void *context)
 {
 	struct ada_samples *samples = context;
@@ -178,7 +228,7 @@ static void *look_again_and_again(void *context)
 
 	pthread_setname_np(pthread_self(), "samples");
 	while (!atomic_load(&samples->stop)) {
-		uint64_t before_ns = cpu_ns(), sleep_ns;
+		uint64_t before_ns = ada_clock_thread_ns(), sleep_ns;
 
 		samples->now_ns = ada_clock_boottime_ns();
 		look_at_threads(samples);
@@ -186,8 +236,8 @@ static void *look_again_and_again(void *context)
 		if (samples->count)
 			write_batch(samples);
 		ada_roll_turn(samples->roll);
-		sleep_ns = samples->changed ? (cpu_ns() - before_ns) * PART : MOST_NS / 2;
-		sleep_ns = sleep_ns < LEAST_NS ? LEAST_NS : sleep_ns > MOST_NS ? MOST_NS : sleep_ns;
+		sleep_ns = samples->changed ? (ada_clock_thread_ns() - before_ns) * PART : MOST_NS / 2;
+		sleep_ns = sleep_ns < LEAST_NS ? LEAST_NS : sleep_ns > MOST_NS || atomic_load(&samples->spares) ? MOST_NS : sleep_ns;
 		poll(&wake, 1, (int)(sleep_ns / 1000000));
 	}
 	return NULL;
@@ -214,8 +264,8 @@ static void samples_release(struct ada_samples *samples)
 		close(samples->wake);
 	ada_groups_close(&samples->groups);
 	ada_roll_free(samples->roll);
-	ada_array_free(&samples->before);
-	ada_array_free(&samples->now);
+	processes_end(samples, 0);
+	ada_array_free(&samples->processes);
 	free(samples);
 }
 
@@ -238,6 +288,12 @@ int ada_samples_open(struct ada_samples **opened, const char *directory, struct 
 	else
 		*opened = samples;
 	return status;
+}
+
+void ada_samples_spare(struct ada_samples *samples, bool spares)
+{
+	if (samples)
+		atomic_store(&samples->spares, spares);
 }
 
 void ada_samples_stop(struct ada_samples *samples)

@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PROCESSES_MAX 256
-
-static void look_at_process(pid_t pid, ada_sched_thread_found *found, void *context)
+void ada_sched_threads_of(pid_t pid, ada_sched_thread_found *found, void *context)
 {
 	char path[32];
 	struct dirent *entry;
@@ -22,10 +20,10 @@ static void look_at_process(pid_t pid, ada_sched_thread_found *found, void *cont
 
 bool ada_sched_threads_each(const struct ada_sched_source *source, ada_sched_thread_found *found, void *context)
 {
-	pid_t pids[PROCESSES_MAX];
-	size_t count = source->processes(source->context, pids, PROCESSES_MAX);
+	pid_t pids[ADA_SCHED_PROCESSES_MAX];
+	size_t count = source->processes(source->context, pids, ADA_SCHED_PROCESSES_MAX);
 
 	for (size_t i = 0; i < count; i++)
-		look_at_process(pids[i], found, context);
-	return count < PROCESSES_MAX;
+		ada_sched_threads_of(pids[i], found, context);
+	return count < ADA_SCHED_PROCESSES_MAX;
 }

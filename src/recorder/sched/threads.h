@@ -12,6 +12,8 @@ struct ada_sched_source {
 };
 /* `tasks`: the process's directory of threads, open for as long as the call lasts. */
 typedef void ada_sched_thread_found(void *context, int tasks, pid_t pid, pid_t tid);
+#define ADA_SCHED_PROCESSES_MAX 256u						    /* that are looked at */
+void ada_sched_threads_of(pid_t pid, ada_sched_thread_found *found, void *context); /* one look at those of a process */
 /* One look at all of them: who begins meanwhile may be missing. False: there are more processes than are looked at. */
 bool ada_sched_threads_each(const struct ada_sched_source *source, ada_sched_thread_found *found, void *context);
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "recorder/host/huge.h"
-#include "recorder/host/usage.h"
 
 #define COST_TOLD 25 /* percent of the CPU time */
 #define COST_TOLD_NS 250000000ull
@@ -89,7 +88,7 @@ void ada_provider_note_cpu(struct ada_provider *provider)
 	uint64_t ns;
 
 	/* Once the process is gone its pid may be another's. */
-	if (!__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE) && ada_usage_cpu_ns(provider->pid, &ns))
+	if (!__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE) && ada_clock_process_ns(provider->pid, &ns))
 		__atomic_store_n(&provider->cpu_ns, ns, __ATOMIC_RELAXED);
 }
 
