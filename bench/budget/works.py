@@ -157,6 +157,8 @@ class Redis(Server):
         process = start([*words, server, "--port", "0", "--unixsocket", place / "socket", "--save", "", "--appendonly", "no"], place,
                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         await_path(place / "socket", process)
+        while subprocess.run(["redis-cli", "-s", place / "socket", "ping"], capture_output=True).returncode and process.poll() is None:
+            time.sleep(0.005)       # it is there before anybody listens
         return process
 
     def bench(self, place, seconds):
