@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "atf/sched/sched_list.h"
 #include "base/clock.h"
@@ -23,22 +22,14 @@ static struct child {
 	uint64_t cpu_ns; /* what it has used */
 } children[CHILDREN];
 
-static uint64_t used_ns(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
-}
-
 static void serve(const struct child *child)
 {
 	uint64_t more_ns, now_ns;
 
 	while (read(child->told[0], &more_ns, sizeof more_ns) == sizeof more_ns) {
-		uint64_t end_ns = used_ns() + more_ns;
+		uint64_t end_ns = ada_clock_thread_ns() + more_ns;
 
-		while ((now_ns = used_ns()) < end_ns)
+		while ((now_ns = ada_clock_thread_ns()) < end_ns)
 			;
 		if (write(child->done[1], &now_ns, sizeof now_ns) != sizeof now_ns)
 			break;
@@ -116,6 +107,11 @@ struct sums {
 	uint64_t ran_ns, looks;
 };
 
+static bool ran(const AtfSchedEvent *event)
+{
+	return event->kind == ATF_SCHED_RAN;
+}
+
 static struct sums sums_of(pid_t tid)
 {
 	struct atf_message message;
@@ -127,7 +123,7 @@ static struct sums sums_of(pid_t tid)
 	for (uint64_t i = 0; i < atf_sched_list_count(list); i++) {
 		const AtfSchedEvent *event = atf_sched_list_at(list, i);
 
-		if (event->thread_id != (uint32_t)tid || event->kind != ATF_SCHED_RAN)
+		if (event->thread_id != (uint32_t)tid || !ran(event))
 			continue;
 		sums.ran_ns += event->count;
 		sums.looks += event->timestamp_ns != last_ns;
@@ -135,6 +131,27 @@ static struct sums sums_of(pid_t tid)
 	}
 	atf_sched_list_close(list);
 	return sums;
+}
+
+/* Each look is at all of them, whoever rests: what it says is of no earlier time than the look before. */
+static void expect_no_older_times(void)
+{
+	struct atf_message message;
+	struct atf_sched_list *list;
+
+	assert_int_equal(atf_sched_list_open(&list, root, "samples", &message), 0);
+	for (uint64_t i = 0; i < atf_sched_list_count(list); i++) {
+		const AtfSchedEvent *event = atf_sched_list_at(list, i);
+		uint64_t since_ns = event->timestamp_ns - event->other_id * 1000ull;
+
+		for (uint64_t earlier = 0; earlier < i && ran(event); earlier++) {
+			const AtfSchedEvent *before = atf_sched_list_at(list, earlier);
+
+			if (ran(before) && before->timestamp_ns < event->timestamp_ns)
+				assert_true(before->timestamp_ns <= since_ns + 1000); /* it is rounded up */
+		}
+	}
+	atf_sched_list_close(list);
 }
 
 /* By turns, so that each rests while the other runs: a process that rests isn't looked at, and what it does then isn't missed. */
@@ -160,6 +177,7 @@ static void all_that_ran_is_counted(void **state)
 		assert_true(sums_of(children[i].pid).ran_ns >= least_ns[i]);
 		assert_true(sums_of(children[i].pid).ran_ns <= children[i].cpu_ns + 5 * MS); /* it goes on to its next read */
 	}
+	expect_no_older_times();
 	ada_samples_close(samples);
 }
 

@@ -233,7 +233,6 @@ static double budget_of_hooks(struct ada_recorder *recorder, uint64_t now_ns)
 
 	if (ada_clock_process_ns(getpid(), &own_ns))
 		left -= ada_own_share(&recorder->own, "", now_ns, own_ns);
-	ada_samples_spare(recorder->samples, recorder->own.full);
 	return left > least ? left : least;
 }
 
@@ -247,6 +246,7 @@ static void look(struct ada_budget *budget, uint64_t now_ns, uint64_t cpu_ns)
 	};
 
 	budget->decider.budget = budget_of_hooks(provider->recorder, now_ns);
+	ada_samples_spare(provider->recorder->samples, provider->recorder->own.full);
 	look.spares = provider->parent && provider->recorder->own.full;
 	for (size_t i = 0; i < budget->functions.count; i++)
 		budget->functions.items[i].events = budget->functions.items[i].objects = 0;

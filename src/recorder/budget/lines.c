@@ -7,9 +7,9 @@
 #include "recorder/state/provider.h"
 
 #define FORKED_NS 100000000ull	     /* between a fork and its child's first word to us */
+#define LONG_FORKED_NS 1000000000ull /* the same, wherever there is any CPU for it */
 #define CALLS_NS 1000000000ull	     /* how old a process is that looks for calls that were made late */
 #define CALLS_FEW 20u		     /* that a child found: its siblings look later */
-#define LONG_FORKED_NS 1000000000ull /* the same, wherever there is any CPU for it */
 
 size_t ada_budget_line_of(struct ada_budget *budget, uint64_t function_id)
 {

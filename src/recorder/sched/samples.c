@@ -131,7 +131,7 @@ static int compare_seen(const void *one, const void *other)
 	return ((const struct seen *)one)->tid - ((const struct seen *)other)->tid;
 }
 
-/* Where the process's clock stands none of its threads has run. */
+/* Where the process's clock stands none of its threads has run: what they count is what it was, as of now. */
 static void look_at_process(struct ada_samples *samples, struct process *process)
 {
 	__typeof__(process->before) last;
@@ -139,8 +139,11 @@ static void look_at_process(struct ada_samples *samples, struct process *process
 
 	if (!ada_clock_process_ns(process->pid, &used_ns))
 		used_ns = 0;
-	if (used_ns && used_ns == process->cpu_ns)
+	if (used_ns && used_ns == process->cpu_ns) {
+		for (size_t i = 0; i < process->before.count; i++)
+			process->before.items[i].ns = samples->now_ns;
 		return;
+	}
 	process->cpu_ns = used_ns;
 	process->now.count = 0;
 	ada_sched_threads_of(process->pid, thread_found, samples);
