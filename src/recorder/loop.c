@@ -1,6 +1,7 @@
 /* The main loop of `ada trace` (recorder.c sets it up).
  *
- * It sleeps in poll: up to 1 ms while chunks come, longer and longer while few do. Signals come by signalfd: the
+ * It sleeps in poll: up to 1 ms while chunks come, longer and longer while few do; in the background where others want its CPU
+ * (host/background.h), as long as the grower sees to it that it isn't late. Signals come by signalfd: the
  * terminal's go to the program as well, SIGTERM and SIGHUP are passed on, a second SIGINT or `ada stop` ends the recording.
  */
 #include "recorder/loop.h"
@@ -526,6 +527,9 @@ void ada_loop_run(struct ada_loop *loop)
 		tell_goes_on(loop);
 		longest_ms = loop->recorder->own.full ? IDLE_FULL_MS : IDLE_MS;
 		loop->timeout_ms = busy ? BUSY_MS : loop->timeout_ms < longest_ms ? loop->timeout_ms + 1 : longest_ms;
+		ada_background_turn(&loop->recorder->background,
+				    loop->recorder->own.leaves && !__atomic_load_n(&loop->recorder->grower_sleeps, __ATOMIC_RELAXED),
+				    ada_clock_boottime_ns(), loop->timeout_ms);
 	} while (!loop->stop && !all_over(loop));
 }
 

@@ -331,7 +331,8 @@ static int launch(struct ada_loop *loop, struct ada_error *error)
 	if (*recorder->no_sched.text && !recorder->options->quiet)
 		ada_say("ada: no facts of the scheduler will be recorded%s: %s\n", recorder->samples ? " but samples" : "",
 			recorder->no_sched.text);
-	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PRIORITY); /* this thread; the child has gone on without */
+	/* This thread; the child has gone on without. */
+	ada_background_open(&recorder->background, !setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PRIORITY));
 	recorder->main_pidfd = pidfd_open(pid, 0);
 	return 0;
 }

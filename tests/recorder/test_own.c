@@ -66,6 +66,26 @@ static void what_is_full_stays_full_for_a_while(void **state)
 	assert_false(own.full);
 }
 
+/* In the background nobody stands where nothing at all is left, or so much that nobody needs to. */
+static void what_a_full_machine_leaves_is_seen(void **state)
+{
+	struct ada_own own = {};
+
+	next(&own, 100, 10);
+	next(&own, 40, 10);
+	assert_false(own.leaves);
+	next(&own, 39, 10);
+	assert_true(own.leaves);
+	next(&own, 10, 10);
+	assert_true(own.leaves);
+	next(&own, 9, 10);
+	assert_true(own.full && !own.leaves);
+	next(&own, 66, 10);
+	assert_true(own.leaves);
+	next(&own, 67, 10);
+	assert_false(own.leaves);
+}
+
 static void within_a_period_it_stays(void **state)
 {
 	struct ada_own own = {};
@@ -112,6 +132,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_known_once_two_periods_were_full),
 		cmocka_unit_test(what_is_full_stays_full_for_a_while),
+		cmocka_unit_test(what_a_full_machine_leaves_is_seen),
 		cmocka_unit_test(within_a_period_it_stays),
 		cmocka_unit_test(this_machine_says_it_too),
 	};

@@ -143,6 +143,7 @@ void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double call
 				   .limit_ns = limit_ns,
 				   .wait_ns = limit_ns > WAIT_NS ? limit_ns : WAIT_NS,
 				   .pace = &budget->pace };
+	struct ada_background *background = &budget->provider->recorder->background;
 	struct ada_policy *policy = budget->provider->recorder->policy;
 	struct ada_error error = { "" };
 	int status;
@@ -156,7 +157,9 @@ void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double call
 	if (batch->count && ada_policy_late_hold(policy)) {
 		flips.items = batch->flips;
 		flips.count = batch->count;
+		ada_background_leave(background); /* the process waits for this thread */
 		status = ada_flips_run(&flips, &error);
+		ada_background_return(background);
 		ada_policy_late_release(policy);
 		budget->stopped_ns = ada_clock_boottime_ns();
 		note_stop(budget, &flips);

@@ -9,6 +9,7 @@
 #define IDLE_PART_SCARCE 10
 #define IDLE_PART_FULL 5
 #define IDLE_PART_SPARED 3 /* for once the recorder spares it, more idles */
+#define IDLE_PART_LEFT 20
 
 static bool read_ticks(const char *root, uint64_t *idle, uint64_t *all)
 {
@@ -40,6 +41,7 @@ double ada_own_share(struct ada_own *own, const char *root, uint64_t now_ns, uin
 
 		now.scarce = own->at_ns && now.all > own->all && idle * IDLE_PART_SCARCE < all;
 		now.full = own->at_ns && now.all > own->all && idle * (own->full ? IDLE_PART_SPARED : IDLE_PART_FULL) < all;
+		now.leaves = now.full && idle * IDLE_PART_LEFT >= all;
 		if (now.scarce && own->scarce)
 			now.share = (double)(cpu_ns - own->cpu_ns) * (double)sysconf(_SC_CLK_TCK) / 1e9 / (double)(now.all - own->all);
 		*own = now;

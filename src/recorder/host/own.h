@@ -14,6 +14,7 @@ struct ada_own {
 	uint64_t idle, all;	/* ticks of the machine's CPUs, of /proc/stat */
 	bool scarce;		/* less than a tenth idled in the last period */
 	bool full;		/* less than a fifth did; or it was full before, and less than a third did */
+	bool leaves; /* it is full, and a twentieth or more idled: who is in the background (background.h) has a CPU now and then */
 	double share;
 };
 

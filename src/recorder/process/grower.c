@@ -1,4 +1,5 @@
 #include "recorder/process/grower.h"
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -15,6 +16,7 @@
 #define ALLOW_UNLIMITED_NS 50000000ull
 #define ALLOW_CALM_NS 500000000ull /* that too, and nothing has grown for CALM_TURNS: to ask takes half a millisecond */
 #define CALM_TURNS 100u
+static_assert(NAP_MS * 1000000ull < ADA_BACKGROUND_WATCH_NS, "it is the watch of the main thread");
 #define UNLIMITED_AGE_NS 100000000ull /* so long it holds for others that there is none */
 #define ASKED_AT_ONCE 16u
 
@@ -82,6 +84,7 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 
 	*any = false;
 	grower->now_ns = ada_clock_boottime_ns();
+	ada_background_watch(&grower->recorder->background, grower->now_ns);
 	grower->asked = 0;
 	if (grower->now_ns - grower->own_ns >= age_of(grower, grower->unlimited))
 		ask_own(grower);
@@ -141,6 +144,8 @@ static void *grower_run(void *argument)
 		__atomic_store_n(&grower->recorder->grower_sleeps, false, __ATOMIC_RELAXED);
 		/* As a rule a step a turn is enough, and short processes end before it has cost much. */
 		growth = grow_all(grower, &any);
+		if (growth)
+			ada_background_hurry(&grower->recorder->background);
 		grower->calm = growth ? 0 : grower->calm < CALM_TURNS ? grower->calm + 1 : CALM_TURNS;
 		timeout = !any			      ? -1 :
 			  growth == ADA_GROWTH_URGENT ? 0 :

@@ -56,6 +56,7 @@ static void *host(void *argument);
 
 static void converse(struct ada_server *server, int socket)
 {
+	ada_background_hurry(&server->recorder->background); /* the process waits, maybe for a lock of the main thread */
 	ada_conversation_run(server->recorder, socket);
 	pthread_mutex_lock(&server->lock);
 	for (size_t i = 0; i < server->talks.count; i++)

@@ -186,7 +186,8 @@ void ada_provider_note_gone(struct ada_provider *provider)
 {
 	uint64_t none = 0;
 
-	ada_provider_note_cpu(provider); /* while its parent hasn't heard of its end */
+	ada_background_hurry(&provider->recorder->background); /* before the grower sees it, and is no watch any more */
+	ada_provider_note_cpu(provider);		       /* while its parent hasn't heard of its end */
 	if (!__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE))
 		__atomic_compare_exchange_n(&provider->gone_ns, &none, ada_clock_boottime_ns(), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }

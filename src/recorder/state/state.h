@@ -4,7 +4,7 @@
  *   server          accepts; one thread a conversation: new providers, plans, symbol tables (a hanging client stalls no one)
  *   control         `ada trigger`: changes the policy, and with it segments, under provider->lock; hands all else to main
  *   late            one a late patch: holds the process by ptrace, and ends with it
- *   grower          allocates shared memory ahead of use
+ *   grower          allocates shared memory ahead of use; sees to it that the main thread isn't late (host/background.h)
  *   stock           makes segments ahead of processes (process/stock.h)
  *   ada-bound       measures the session, and lets its oldest segments go (bound/bound.h)
  *   ada-squeeze     compresses segments that were packed raw (squeeze/squeezer.h)
@@ -30,6 +30,7 @@
 #include "recorder/bound/bound.h"
 #include "recorder/files/place.h"
 #include "recorder/files/scribe.h"
+#include "recorder/host/background.h"
 #include "recorder/host/options.h"
 #include "recorder/host/own.h"
 #include "recorder/host/presence.h"
@@ -174,6 +175,7 @@ struct ada_recorder {
 	/* As the first agent has measured it (abi/wire.h); 0: not known. The second is read only where the first is there (atomic) */
 	uint32_t price_event, price_object;
 	struct ada_own own; /* main thread's */
+	struct ada_background background;
 	struct ada_sink *sink;
 	bool flush;	     /* main thread's: what threads have done by now is wanted in their files, */
 	uint64_t flushed_ns; /* and when that was last begun */
