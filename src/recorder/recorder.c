@@ -378,6 +378,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	loop.sampler = ada_sampler_open(&recorder);
 	ada_recording_open(&loop.progress, options->quiet);
 	ada_loop_run(&loop);
+	ada_background_hurry(&recorder.background); /* somebody waits for the end */
 	ada_sched_stop(recorder.sched);
 	ada_samples_stop(recorder.samples);
 	ada_loop_end(&loop);

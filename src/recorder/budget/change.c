@@ -157,7 +157,7 @@ void ada_budget_change(struct ada_budget *budget, uint64_t limit_ns, double call
 	if (batch->count && ada_policy_late_hold(policy)) {
 		flips.items = batch->flips;
 		flips.count = batch->count;
-		ada_background_leave(background); /* the process waits for this thread */
+		ada_background_leave(background); /* the process waits for this thread, and for the one that it creates */
 		status = ada_flips_run(&flips, &error);
 		ada_background_return(background);
 		ada_policy_late_release(policy);

@@ -54,14 +54,10 @@ static void put_others(const struct ada_background *background, bool back)
 		closedir(tasks);
 }
 
+/* What lets a thread lower its niceness again lets it come back from SCHED_IDLE, too. To try it out could take long: it would be there. */
 void ada_background_open(struct ada_background *background, bool raised)
 {
-	*background = (struct ada_background){ .thread = gettid() };
-	if (!raised || sched_getscheduler(0) != SCHED_OTHER)
-		return;
-	go_back(background->thread);
-	come_to_front(background->thread);
-	background->may = sched_getscheduler(0) == SCHED_OTHER;
+	*background = (struct ada_background){ .thread = gettid(), .may = raised && sched_getscheduler(0) == SCHED_OTHER };
 }
 
 static bool is_back(const struct ada_background *background)

@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 struct ada_background {
-	bool may; /* the system lets the thread come back */
+	bool may; /* the system lets the thread come back from there */
 	pid_t thread;
 	/* Atomic */
 	bool back;
@@ -31,7 +31,7 @@ struct ada_background {
 	uint64_t watched_ns;
 };
 
-/* The calling thread is the one, and `raised`: it may lower its own niceness. All else stays in front for good. */
+/* The calling thread is the one. `raised`: it could lower its own niceness; who can't, or has another policy than SCHED_OTHER, stays in front. */
 void ada_background_open(struct ada_background *background, bool raised);
 /* It sleeps for so long next. `wanted`: in the background, if it may. */
 void ada_background_turn(struct ada_background *background, bool wanted, uint64_t now_ns, int sleep_ms);
