@@ -7,6 +7,7 @@
 
 static int number, written, ends[2];
 static const char *how = "counter";
+static bool both; /* the other one has written */
 
 static bool is(const char *kind)
 {
@@ -40,6 +41,8 @@ static void *announcer(void *unused)
 		abort();
 	if (caused)
 		usleep(LONG_US);
+	while (is("two") && !__atomic_load_n(&both, __ATOMIC_ACQUIRE)) /* on a full machine a sleep may take much longer than it should */
+		usleep(1000);
 	if (is("other") && write(ends[0], &ends, 1) != 1)
 		abort();
 	write_one();
@@ -56,6 +59,7 @@ static void *second(void *unused)
 		abort();
 	if ((is("two") || is("socket")) && write(number, nothing, sizeof nothing) != sizeof nothing)
 		abort();
+	__atomic_store_n(&both, true, __ATOMIC_RELEASE);
 	return unused;
 }
 
