@@ -84,7 +84,7 @@ struct ada_arena_provider {
 	uint32_t no_small;	  /* 1: no small chunks */
 	uint32_t ready;		  /* number of the ready segment that it took (abi/ready.h), whose file may still be named so; 0: none */
 	uint32_t stack_at_return; /* 1: not at the call alone */
-	uint32_t reserved0;
+	uint32_t forked_from;	  /* one more than the number of the provider whose modules it inherited; 0: of none */
 	uint64_t reserved[4];
 };
 static_assert(sizeof(struct ada_arena_provider) == 128, "arena provider");

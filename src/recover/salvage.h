@@ -66,8 +66,6 @@ int ada_salvage_ready_list(struct ada_salvage *salvage);
 /* Makes the process's directory, with the names of functions that its parent has. 0 or -errno. */
 int ada_salvage_ready_place(const struct ada_salvage *salvage, const struct ada_salvage_ready *ready, const char *path,
 			    struct ada_error *error);
-/* The same names, for a process that the recorder knew, as far as it had not come to give it them. */
-void ada_salvage_ready_names(const struct ada_salvage_process *process, const struct ada_segment *segment);
 
 /* All of these return 0, or -errno for a failure that may not come again. */
 int ada_salvage_files(const struct ada_salvage_process *process, struct ada_error *error);
@@ -75,5 +73,7 @@ int ada_salvage_files(const struct ada_salvage_process *process, struct ada_erro
 int ada_salvage_packed(const struct ada_salvage_process *process, const struct ada_salvage_note *note,
 		       const struct ada_arena_lane_state *state, int fd, const char *thread, struct ada_error *error);
 int ada_salvage_chunks(struct ada_salvage_process *process, struct ada_error *error);
+/* Gives a fork's child the names of functions that its parent has, as far as the recorder had not come to do that. */
+void ada_salvage_names(const struct ada_salvage_process *process, const struct ada_segment *segment);
 int ada_salvage_first_manifest(const struct ada_salvage_process *process, const struct ada_segment *segment, struct ada_error *error);
 #endif

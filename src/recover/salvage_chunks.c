@@ -231,7 +231,7 @@ int ada_salvage_chunks(struct ada_salvage_process *process, struct ada_error *er
 		ada_recover_problem(salvage->recovery, "%s: its shared memory is gone: %s", process->path, why.text);
 		return 0;
 	}
-	ada_salvage_ready_names(process, &segment);
+	ada_salvage_names(process, &segment);
 	result = ada_drain_open(&drain, &segment, process->path, (pid_t)process->note->pid, &options);
 	if (result)
 		ada_error_system(error, -result, "%s", process->path);

@@ -1,9 +1,11 @@
-/* A process's first manifest, as the recorder would have written it, as far as memory tells. Later steps fill it in from the files. */
+/* What the recorder writes as a process begins, where it had not come to that: a child's names of functions, which are its parent's, and the
+ * first manifest, as far as memory tells. Later steps fill it in from the files. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/file.h"
 #include "recorder/files/json.h"
@@ -83,4 +85,47 @@ int ada_salvage_first_manifest(const struct ada_salvage_process *process, const 
 	if (ada_path(path, "%s/manifest.json", process->path))
 		return ada_error_system(error, ENAMETOOLONG, "%s", process->path);
 	return access(path, F_OK) ? write_manifest(process, segment, path, error) : 0;
+}
+
+/* Whether a table's first line names that module, at that place. A path with bytes that tables escape is not compared. */
+static bool is_table_of(const char *table, const struct ada_shm_module *module)
+{
+	FILE *file = fopen(table, "re");
+	size_t size = 0, length = strnlen(module->path, sizeof module->path);
+	char *line = NULL;
+	const char *base;
+	unsigned long long value;
+	bool is = file && getline(&line, &size, file) > 0 && !strncmp(line, "#\t", 2) && !strncmp(line + 2, module->path, length) &&
+		  line[2 + length] == '\t' && (base = strrchr(line, '\t')) && sscanf(base, "\t0x%llx", &value) == 1 &&
+		  value == module->base;
+
+	free(line);
+	if (file)
+		fclose(file);
+	return is;
+}
+
+/* The name of the directory of the process that forked it; NULL: none did, or nobody knows. */
+static const char *parent_of(const struct ada_salvage_process *process)
+{
+	const struct ada_arena_map *map = &process->salvage->map;
+	uint32_t number = process->note->forked_from - 1; /* of none: too high */
+	const char *name;
+
+	if (number >= __atomic_load_n(&map->header->providers_used, __ATOMIC_ACQUIRE))
+		return NULL;
+	name = map->providers[number].name;
+	return memchr(name, 0, sizeof map->providers[number].name) && !strchr(name, '/') ? name : NULL;
+}
+
+void ada_salvage_names(const struct ada_salvage_process *process, const struct ada_segment *segment)
+{
+	const char *parent = parent_of(process);
+	char from[PATH_MAX], to[PATH_MAX];
+	bool more = parent && !ada_path(to, "%s/modules", process->path) && (!mkdir(to, 0700) || errno == EEXIST);
+
+	for (uint32_t id = 0; more && id < ada_segment_module_count(segment); id++)
+		if (!ada_path(from, "%s/%s/modules/%u.tsv", process->salvage->recovery->options->session, parent, id) &&
+		    !ada_path(to, "%s/modules/%u.tsv", process->path, id) && is_table_of(from, &segment->modules[id]))
+			more = !link(from, to) || errno == EEXIST; /* its own */
 }

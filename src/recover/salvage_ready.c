@@ -179,34 +179,3 @@ int ada_salvage_ready_place(const struct ada_salvage *salvage, const struct ada_
 		       !ada_path(to, "%s/modules/%u.tsv", path, id) && (!link(from, to) || errno == EEXIST);
 	return 0;
 }
-
-/* Whether a table's first line names that module, at that place. A path with bytes that tables escape is not compared. */
-static bool is_table_of(const char *table, const struct ada_shm_module *module)
-{
-	FILE *file = fopen(table, "re");
-	size_t size = 0, length = strnlen(module->path, sizeof module->path);
-	char *line = NULL;
-	const char *base;
-	unsigned long long value;
-	bool is = file && getline(&line, &size, file) > 0 && !strncmp(line, "#\t", 2) && !strncmp(line + 2, module->path, length) &&
-		  line[2 + length] == '\t' && (base = strrchr(line, '\t')) && sscanf(base, "\t0x%llx", &value) == 1 &&
-		  value == module->base;
-
-	free(line);
-	if (file)
-		fclose(file);
-	return is;
-}
-
-void ada_salvage_ready_names(const struct ada_salvage_process *process, const struct ada_segment *segment)
-{
-	const struct ada_salvage_ready ready = { .number = process->note->ready, .parent = segment->shm->ready.parent };
-	const char *parent = ready.number && segment->shm->ready.taken_ns ? parent_of(process->salvage, &ready) : NULL;
-	char from[PATH_MAX], to[PATH_MAX];
-	bool more = parent && !strchr(parent, '/') && !ada_path(to, "%s/modules", process->path) && (!mkdir(to, 0700) || errno == EEXIST);
-
-	for (uint32_t id = 0; more && id < ada_segment_module_count(segment); id++)
-		if (!ada_path(from, "%s/%s/modules/%u.tsv", process->salvage->recovery->options->session, parent, id) &&
-		    !ada_path(to, "%s/modules/%u.tsv", process->path, id) && is_table_of(from, &segment->modules[id]))
-			more = !link(from, to) || errno == EEXIST; /* its own */
-}

@@ -3,7 +3,9 @@
  *   exec                 in turn, and each executes PROGRAM then
  *   various              in turn, and child i calls leaf() i times from its first thread and as often from each of i % 3 more; each thread of
  *                        every fifth child 3,000 times more
+ * children stay FILE: one child, which makes FILE behind its call of leaf() and waits for a signal then
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +102,17 @@ static int crowd(int count)
 	return failed;
 }
 
+static int stay(const char *file)
+{
+	if (!fork()) {
+		leaf(1);
+		close(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+		pause();
+		_exit(0);
+	}
+	return wait(NULL) < 0;
+}
+
 int main(int argc, char **argv)
 {
 	int count = argc > 2 ? atoi(argv[2]) : 0;
@@ -108,5 +121,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "various"))
 		return various(count);
+	if (!strcmp(argv[1], "stay"))
+		return stay(argv[2]);
 	return !strcmp(argv[1], "chain") ? chain(count) : !strcmp(argv[1], "crowd") ? crowd(count) : turn(count, argv[3]);
 }

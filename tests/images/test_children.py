@@ -53,6 +53,21 @@ def test_no_child_has_anything_of_another(ada, children, tmp_path):
     assert calls == {i: [i + (0 if i % 5 else 3000)] * (1 + i % 3) for i in range(1, 41)} and not of_tid
 
 
+def keeper_of(process):
+    return next(pid for pid in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+                if pathlib.Path(f"/proc/{pid}/comm").read_text() == "ada-keeper\n")
+
+
+def recovered_by(keeper, process, output):
+    """What the keeper made of a killed recorder's session, once the program is dead, too."""
+    process.wait()
+    os.killpg(process.pid, signal.SIGKILL)
+    end = time.monotonic() + 60
+    while pathlib.Path(f"/proc/{keeper}").exists():
+        assert time.monotonic() < end
+    return Session(output)
+
+
 @pytest.mark.parametrize("finished", [1, 5, 30])
 def test_a_recorder_that_dies_amid_short_children(ada, children, tmp_path, finished):
     """Memory of dead ones lies about then, emptied in part: recovered is of each what it did, or less, and nothing of another."""
@@ -63,15 +78,9 @@ def test_a_recorder_that_dies_amid_short_children(ada, children, tmp_path, finis
                                start_new_session=True)
     while sum('"finalized": true' in path.read_text() for path in tmp_path.glob("out/session_*/pid_*/manifest.json")) < finished:
         assert process.poll() is None
-    keeper = next(pid for pid in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-                  if pathlib.Path(f"/proc/{pid}/comm").read_text() == "ada-keeper\n")
+    keeper = keeper_of(process)
     process.kill()
-    process.wait()
-    os.killpg(process.pid, signal.SIGKILL)
-    end = time.monotonic() + 60
-    while pathlib.Path(f"/proc/{keeper}").exists():
-        assert time.monotonic() < end
-    recording = Session(tmp_path / "out")
+    recording = recovered_by(keeper, process, tmp_path / "out")
     assert ada("verify", recording.path).status == 0
     asked = ada("query", "--format=json", recording.path, "SELECT tid, count(*) AS calls FROM calls WHERE function = 'leaf' GROUP BY tid")
     of_tid = {row["tid"]: row["calls"] for row in json.loads(asked.stdout)["rows"]}
@@ -84,6 +93,27 @@ def test_a_recorder_that_dies_amid_short_children(ada, children, tmp_path, finis
             whole += 1
         assert len(calls) <= 3 and all(some <= count + 3000 for some in calls)
     assert whole >= finished
+
+
+@pytest.mark.parametrize("limit", [(), ("prlimit", f"--as={1 << 40}")], ids=["taken", "given"])
+def test_a_recorder_that_dies_before_a_child_has_its_names(ada, build_dir, children, tmp_path, limit):
+    """Where addresses are limited no memory lies ready: the recorder gives the child some, and a child runs as soon as it has it."""
+    if ada is None:
+        pytest.skip("tests ada itself")
+    if ada.sanitized:
+        pytest.skip("a sanitizer wants to be loaded first")
+    made, now = tmp_path / "made", tmp_path / "now"
+    process = subprocess.Popen([*limit, ada.path, "trace", "--quiet", f"--output={tmp_path / 'out'}", "--", children, "stay", made],
+                               env={**os.environ, "LD_PRELOAD": str(build_dir / "tests" / "images" / "libat_link.so"), "AT_LINK": str(now)},
+                               start_new_session=True)
+    while not made.exists():
+        assert process.poll() is None
+    keeper = keeper_of(process)
+    now.touch()
+    recording = recovered_by(keeper, process, tmp_path / "out")
+    assert process.returncode == -signal.SIGKILL
+    assert ada("verify", recording.path).status == 0
+    assert [row["calls"] for row in ada.rows("report", recording.path) if row["function"] == "leaf"] == [1]
 
 
 def test_a_program_has_the_name_that_it_was_started_by(ada, tmp_path):

@@ -179,6 +179,7 @@ static void note_start(const struct ada_provider *provider, const struct ada_seg
 	note.tids_known = provider->drain.tids_known;
 	note.start_ns = provider->start_ns;
 	note.ready = provider->ready;
+	note.forked_from = provider->parent ? provider->parent->number + 1 : 0;
 	memcpy(note.name, provider->name, sizeof note.name);
 	ada_arena_note_provider(provider->recorder->arena, provider->number, &note);
 }
