@@ -60,3 +60,11 @@ def test_processes_wait_for_it(ada, tmp_path):
     assert (result.status, result.stderr) == (0, b"")
     session = check_recording(ada, tmp_path / "out")
     assert len([m for m in session.manifests().values() if m["program"].endswith("/program")]) >= 5
+
+
+def test_no_file_is_planned_twice(ada, tmp_path):
+    """Libc's names and its hooks come from one plan: a first start waits for it once."""
+    environment = dict(os.environ, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert ada.trace(tmp_path / "out", ["/bin/true"], env=environment).status == 0
+    plans = [path.name.split("-")[0] for path in (tmp_path / "cache" / "ada" / "plans").iterdir()]
+    assert len(plans) >= 3 and len(plans) == len(set(plans))

@@ -95,16 +95,9 @@ void fake_hello(struct fake *fake, enum ada_hello_kind kind, uint32_t parent_pid
 	close(fd);
 }
 
-void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *path)
+void fake_module_known(struct fake *fake, uint32_t id, uint32_t flags, const char *path)
 {
 	struct ada_shm_module *module = (struct ada_shm_module *)((char *)fake->shm + fake->shm->modules_offset) + id;
-	struct ada_module_message message = { .head = { ADA_MESSAGE_MODULE, sizeof message }, .module_id = id, .flags = flags };
-	struct ada_applied applied = { .head = { ADA_MESSAGE_APPLIED, sizeof applied }, .module_id = id };
-	int fd;
-	struct {
-		struct ada_plan_reply reply;
-		uint8_t filter[ADA_FILTER_BYTES_MAX];
-	} answer;
 
 	snprintf(module->path, sizeof module->path, "%s", path);
 	module->base = 0x10000;
@@ -113,6 +106,19 @@ void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *pat
 	__atomic_store_n(&module->present, 1, __ATOMIC_RELEASE);
 	if (fake->shm->module_count <= id)
 		__atomic_store_n(&fake->shm->module_count, id + 1, __ATOMIC_RELEASE);
+}
+
+void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *path)
+{
+	struct ada_module_message message = { .head = { ADA_MESSAGE_MODULE, sizeof message }, .module_id = id, .flags = flags };
+	struct ada_applied applied = { .head = { ADA_MESSAGE_APPLIED, sizeof applied }, .module_id = id };
+	int fd;
+	struct {
+		struct ada_plan_reply reply;
+		uint8_t filter[ADA_FILTER_BYTES_MAX];
+	} answer;
+
+	fake_module_known(fake, id, flags, path);
 	tell(fake->socket, &message.head);
 	fd = hear(fake->socket, &answer, sizeof answer);
 	fake_check(answer.reply.head.type == ADA_MESSAGE_PLAN && answer.reply.module_id == id, "PLAN");
@@ -131,16 +137,26 @@ void fake_done(struct fake *fake)
 	fake->socket = -1;
 }
 
-void fake_start(struct fake *fake)
+void fake_begin(struct fake *fake)
+{
+	fake_hello(fake, ADA_HELLO_START, 0);
+	fake_check(fake->shm != NULL, "no segment");
+}
+
+void fake_main_module(struct fake *fake)
 {
 	char path[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
 
 	fake_check(length > 0, "/proc/self/exe");
 	path[length] = 0;
-	fake_hello(fake, ADA_HELLO_START, 0);
-	fake_check(fake->shm != NULL, "no segment");
 	fake_module(fake, 0, ADA_MODULE_MAIN, path);
+}
+
+void fake_start(struct fake *fake)
+{
+	fake_begin(fake);
+	fake_main_module(fake);
 	fake_done(fake);
 }
 

@@ -19,10 +19,13 @@ struct fake {
 /* Fails the program (status 99, a line on stderr) where the recorder does not do as abi/wire.h says. */
 void fake_check(bool ok, const char *what);
 int fake_connect(void);
-void fake_hello(struct fake *fake, enum ada_hello_kind kind, uint32_t parent_pid);  /* connects, unless fake->socket is above 0 */
-void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *path); /* MODULE, PLAN, APPLIED */
+void fake_hello(struct fake *fake, enum ada_hello_kind kind, uint32_t parent_pid);	  /* connects, unless fake->socket is above 0 */
+void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *path);	  /* MODULE, PLAN, APPLIED */
+void fake_module_known(struct fake *fake, uint32_t id, uint32_t flags, const char *path); /* in the table alone */
 void fake_done(struct fake *fake);
-void fake_start(struct fake *fake); /* HELLO with START, main module, DONE */
+void fake_start(struct fake *fake);	  /* the next two, and DONE */
+void fake_begin(struct fake *fake);	  /* HELLO with START */
+void fake_main_module(struct fake *fake); /* module 0 */
 
 struct fake_thread {
 	struct fake *fake;

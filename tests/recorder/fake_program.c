@@ -1,5 +1,6 @@
 /* fake_program SCENARIO [ARGUMENT]...: a program whose agent is the one of agent.h. Each scenario prints nothing and says by
  * its exit status what went wrong; what the recorder must have made of it is in test_recorder.py. */
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -22,6 +23,20 @@ static struct fake fake;
 static void nap(void)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+/* But for those that are being written. */
+static int count_files(const char *path)
+{
+	DIR *directory = opendir(path);
+	const struct dirent *entry;
+	int count = 0;
+
+	while (directory && (entry = readdir(directory)))
+		count += strstr(entry->d_name, "-names.") || strstr(entry->d_name, "-full.");
+	if (directory)
+		closedir(directory);
+	return count;
 }
 
 static uint64_t number(char **arguments, int i)
@@ -171,6 +186,19 @@ static void scenario_hang(char **arguments)
 	thread = main_thread();
 	fake_events(&thread, 10);
 	fake_thread_end(&thread);
+}
+
+/* ahead LIBRARY PLANS: the table has two modules, and the plan of the second one is in the directory PLANS before anybody asked for it. */
+static void scenario_ahead(char **arguments)
+{
+	fake_begin(&fake);
+	fake_module_known(&fake, 1, 0, arguments[0]);
+	fake_main_module(&fake);
+	for (int i = 0; i < PATIENCE_MS && count_files(arguments[1]) < 2; i++)
+		nap();
+	fake_check(count_files(arguments[1]) == 2, "the second plan isn't made ahead");
+	fake_module(&fake, 1, 0, arguments[0]);
+	fake_done(&fake);
 }
 
 static void send_bytes(const void *bytes, size_t length)
@@ -469,7 +497,8 @@ static const struct {
 		  { "gives-up", scenario_gives_up },
 		  { "vanishes", scenario_vanishes },
 		  { "hurries", scenario_hurries },
-		  { "unread", scenario_unread } };
+		  { "unread", scenario_unread },
+		  { "ahead", scenario_ahead } };
 
 int main(int argc, char **argv)
 {

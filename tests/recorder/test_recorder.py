@@ -223,6 +223,14 @@ def test_a_program_that_the_agent_is_gone_from(parts, tmp_path):
     assert (manifest["exit"], manifest["index_lane"]["event_count"]) == ({"kind": "exec"}, 12)
 
 
+def test_plans_are_made_before_they_are_asked_for(record, parts, tmp_path):
+    driver, _, program = parts
+    result, session = record("ahead", driver, tmp_path / "cache/ada/plans", env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")})
+    assert result.status == 0, result.stderr
+    manifest, = check_session(session)
+    assert [module["path"] for module in manifest["modules"]] == [str(program), str(driver)]
+
+
 def test_a_hanging_conversation_stalls_no_other(record):
     result, session = record("hang", timeout=20)
     assert result.status == 0, result.stderr

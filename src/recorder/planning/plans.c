@@ -88,8 +88,7 @@ static int filter_make(struct ada_planned *planned, const char *path, const stru
 	return 0;
 }
 
-/* glibc's, and before 2.34 its threads': there nearly all threads wait, whoever calls. */
-static bool is_libc(const char *path)
+bool ada_plans_is_libc(const char *path)
 {
 	static const char *const names[] = { "libc.so.", "libc-2.", "libpthread.so.", "libpthread-2." };
 	const char *last = strrchr(path, '/');
@@ -159,7 +158,7 @@ static void plan_make(struct ada_plans *plans, struct entry *entry)
 		return;
 	}
 	pthread_mutex_lock(&plans->filter_lock);
-	status = is_libc(entry->path) ? objects_find(planned, plans->filter) : 0;
+	status = ada_plans_is_libc(entry->path) ? objects_find(planned, plans->filter) : 0;
 	if (!status && entry->decode && plans->filter)
 		status = filter_make(planned, entry->path, plans->filter);
 	pthread_mutex_unlock(&plans->filter_lock);
@@ -182,6 +181,18 @@ static struct entry *plan_find(struct ada_plans *plans, const char *path, const 
 			return entry;
 	}
 	return NULL;
+}
+
+bool ada_plans_has(struct ada_plans *plans, const char *path)
+{
+	struct stat info = { 0 };
+	bool has;
+
+	stat(path, &info);
+	pthread_mutex_lock(&plans->lock);
+	has = plan_find(plans, path, &info, false) || plan_find(plans, path, &info, true);
+	pthread_mutex_unlock(&plans->lock);
+	return has;
 }
 
 const struct ada_planned *ada_plans_get(struct ada_plans *plans, const char *path, bool decode)

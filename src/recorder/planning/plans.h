@@ -23,6 +23,10 @@ struct ada_plans;
 int ada_plans_open(struct ada_plans **plans, const struct ada_filter *filter);
 /* The result stays valid until close. NULL only where memory is short. Another thread that asks for the same file waits. */
 const struct ada_planned *ada_plans_get(struct ada_plans *plans, const char *path, bool decode);
+/* Whether somebody has asked for a plan of that file, whichever. */
+bool ada_plans_has(struct ada_plans *plans, const char *path);
+/* By its name: glibc, or before 2.34 its threads. There nearly all threads wait, whoever calls. */
+bool ada_plans_is_libc(const char *path);
 /* The lines of modules/ID.tsv, which all processes share; made when the first one asks. NULL: no memory. */
 const char *ada_plans_names(struct ada_plans *plans, const struct ada_planned *planned, size_t *bytes);
 /* Plan number `number` of those that were made, with the path of its file; NULL: there are no more. One that couldn't be made, or has

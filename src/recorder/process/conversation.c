@@ -13,6 +13,7 @@
 #include "recorder/host/say.h"
 #include "recorder/planning/symbols.h"
 #include "recorder/policy/policy.h"
+#include "recorder/process/choice.h"
 #include "recorder/process/server.h"
 #include "recorder/process/stock.h"
 #include "recorder/process/talk.h"
@@ -56,50 +57,6 @@ static int receive(int socket, union message *message)
 	return type < sizeof sizes && sizes[type] == got ? 0 : -EPROTO;
 }
 
-/* A copy of entry `id` of the module table that can't change any more. */
-static bool read_module(struct ada_provider *provider, uint32_t id, struct ada_shm_module *module)
-{
-	bool there = false;
-
-	pthread_mutex_lock(&provider->lock);
-	if (provider->mapped && id < ada_segment_module_count(&provider->segment)) {
-		there = __atomic_load_n(&provider->segment.modules[id].present, __ATOMIC_ACQUIRE) != 0;
-		*module = provider->segment.modules[id];
-	}
-	pthread_mutex_unlock(&provider->lock);
-	module->path[sizeof module->path - 1] = 0;
-	if (module->build_id_bytes > ADA_BUILD_ID_MAX)
-		module->build_id_bytes = 0;
-	return there;
-}
-
-/* Where the recorder finds the file: the program may have another root, and a relative name is relative to the program. */
-static int module_path(const struct ada_talk *talk, const struct ada_shm_module *module, char *path)
-{
-	char directory[PATH_MAX], link[40];
-	struct stat here, there;
-	ssize_t length;
-
-	if (module->path[0] == '/') {
-		/* By the plain name where that is the same file: plans are kept by name. */
-		bool found = !stat(module->path, &here);
-
-		if (!ada_path(path, "/proc/%d/root%s", talk->pid, module->path) && !stat(path, &there) &&
-		    (!found || here.st_dev != there.st_dev || here.st_ino != there.st_ino))
-			return 0;
-		/* The program itself may have no name any more: executed from memory, or unlinked, or in another mount namespace. */
-		if (!found && (module->flags & ADA_MODULE_MAIN) && !ada_path(path, "/proc/%d/exe", talk->pid) && !stat(path, &there))
-			return 0;
-		return ada_path(path, "%s", module->path);
-	}
-	snprintf(link, sizeof link, "/proc/%d/cwd", talk->pid);
-	length = readlink(link, directory, sizeof directory - 1);
-	if (length < 0)
-		return -errno;
-	directory[length] = 0;
-	return ada_path(path, "%s/%s", directory, module->path);
-}
-
 static bool same_file(const struct ada_plan *plan, const struct ada_shm_module *module)
 {
 	const struct ada_plan_header *header = ada_plan_header(plan);
@@ -128,31 +85,17 @@ static void remember(struct ada_provider *provider, uint32_t id, const struct ad
 	__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE);
 }
 
-/* The functions of libc that threads wait in are library calls as others, but hooked in libc, for all callers (abi/object.h). */
-static bool wants_objects(const struct ada_talk *talk, const struct ada_planned *planned)
-{
-	return talk->recorder->options->libcalls && planned->has_objects;
-}
-
 /* Which plan the module gets, and why: traced, hooked where triggers name its functions or threads wait in them, or only its names. */
 static const struct ada_plan *choose_plan(const struct ada_talk *talk, const struct ada_shm_module *module, const char *path, bool traced,
 					  struct ada_module_state *state)
 {
+	const struct ada_error *refused;
 	const struct ada_plan *plan;
 
-	state->planned = ada_plans_get(talk->recorder->plans, path, traced);
+	state->planned = ada_choice_plan(talk, path, traced, &state->named, &refused);
 	plan = state->planned ? state->planned->plan : NULL;
-	if (plan && !traced && (wants_objects(talk, state->planned) || ada_policy_names(talk->recorder->policy, plan, path))) {
-		const struct ada_planned *full = ada_plans_get(talk->recorder->plans, path, true);
-
-		state->named = full && full->plan;
-		if (state->named) {
-			state->planned = full;
-			plan = full->plan;
-		} else if (full) {
-			ada_say("ada: what triggers name, and what threads wait in, can't be hooked: %s\n", full->error.text);
-		}
-	}
+	if (refused)
+		ada_say("ada: what triggers name, and what threads wait in, can't be hooked: %s\n", refused->text);
 	if (!plan && state->planned)
 		state->problem = state->planned->error;
 	else if (plan && !same_file(plan, module))
@@ -194,7 +137,7 @@ static bool make_filter(const struct ada_talk *talk, struct ada_module_state *st
 		memcpy(made, planned->filter, wanted);
 	if (made)
 		filter_add(state, made, named, named ? named_bytes : 0);
-	if (made && !state->traced && planned->objects && wants_objects(talk, planned))
+	if (made && !state->traced && planned->objects && ada_choice_wants_objects(talk, planned))
 		filter_add(state, made, planned->objects, (header->hook_count + 7) / 8);
 	free(named);
 	*filter = made;
@@ -287,7 +230,7 @@ static int answer_module(struct ada_talk *talk, const struct ada_module_message 
 	bool traced;
 	int status;
 
-	if (!read_module(talk->provider, message->module_id, &module))
+	if (!ada_choice_module(talk, message->module_id, &module))
 		return -EPROTO;
 	if (message->flags & ADA_MODULE_LATE) {
 		talk->late |= !(message->flags & ADA_MODULE_AGAIN);
@@ -295,10 +238,10 @@ static int answer_module(struct ada_talk *talk, const struct ada_module_message 
 			ada_policy_again(talk->recorder->policy, talk->provider, message->module_id);
 		return answer_late(talk, message);
 	}
-	traced = (message->flags & ADA_MODULE_MAIN) || ada_module_filter_means(talk->recorder->module_filter, module.path);
+	traced = ada_choice_traced(talk, &module, message->flags);
 	if (message->flags & (ADA_MODULE_VDSO | ADA_MODULE_AGENT))
 		;
-	else if (module_path(talk, &module, path))
+	else if (ada_choice_path(talk, &module, path))
 		ada_error_set(&state.problem, ENOENT, "its file can't be found");
 	else
 		plan = choose_plan(talk, &module, path, traced, &state);
@@ -365,7 +308,7 @@ static void note_failed(const struct ada_talk *talk, enum ada_disable reason)
 
 /* Listens to the conversation's end: DONE, FAILED (in `message`), or 0. Where an answer of ours didn't get through (status < 0), the
  * agent may have waited too long for that answer, and have said so before it closed. */
-static enum ada_message_type listen_on(struct ada_talk *talk, union message *message, int status)
+static enum ada_message_type listen_on(struct ada_talk *talk, union message *message, int status, struct ada_choice_ahead *ahead)
 {
 	for (;;) {
 		if (status)
@@ -375,6 +318,8 @@ static enum ada_message_type listen_on(struct ada_talk *talk, union message *mes
 		if (message->head.type == ADA_MESSAGE_DONE || message->head.type == ADA_MESSAGE_FAILED)
 			return message->head.type;
 		if (!status && message->head.type == ADA_MESSAGE_MODULE) {
+			if (!(message->module.flags & ADA_MODULE_LATE))
+				ada_choice_ahead_begin(ahead, talk, message->module.module_id + 1);
 			ada_server_owes(talk->recorder->server, talk->socket, true);
 			status = answer_module(talk, &message->module);
 			ada_server_owes(talk->recorder->server, talk->socket, false);
@@ -396,6 +341,7 @@ static void converse(struct ada_talk *talk, union message *message)
 	struct ada_recorder *recorder = talk->recorder;
 	int status = ada_talk_greet(talk, &message->hello);
 	bool first = talk->start || talk->fork, done;
+	struct ada_choice_ahead ahead = { .begun = false };
 	enum ada_message_type end;
 
 	ada_server_reached(recorder->server, talk->socket, ADA_TALK_GREETED);
@@ -404,7 +350,8 @@ static void converse(struct ada_talk *talk, union message *message)
 		return;
 	if (!first)
 		note_begin(talk->provider);
-	end = listen_on(talk, message, status);
+	end = listen_on(talk, message, status, &ahead);
+	ada_choice_ahead_end(&ahead);
 	done = end == ADA_MESSAGE_DONE;
 	if (first && !done)
 		note_failed(talk, end == ADA_MESSAGE_FAILED ? message->failed.reason : ADA_DISABLE_NOT_READY);
