@@ -366,6 +366,14 @@ def test_a_call_that_is_made_later_goes_out_too(ada, build_dir, tmp_path):
     check_recording(ada, output)
 
 
+def test_a_later_run_knows_what_is_called(ada, build_dir, tmp_path):
+    """A call that nobody has made goes out at once where an earlier run made it: a server's parent spares all its children the first second."""
+    for name, found in (("first", "bound"), ("again", "out")):
+        result = ada.trace(tmp_path / name, [build_dir / "tests/budget/budget_later"], "--budget=1%")
+        assert result.status == 0 and result.stdout.decode() == f"first: bound, out\nsecond: {found}, out\n", result.stdout + result.stderr
+        check_recording(ada, tmp_path / name)
+
+
 def test_what_cannot_be_taken_out_is_muted_all_the_same(ada, build_dir, tmp_path):
     """A function whose words can't change while the program runs: its hook lets calls pass, and no stop is made for it."""
     calls = 100_000_000

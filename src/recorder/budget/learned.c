@@ -1,6 +1,7 @@
 #include "recorder/budget/learned.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -61,18 +62,63 @@ static void expect(struct ada_budget *budget, uint64_t function_id, double share
 	budget->lines.items[position].expected = true;
 }
 
-static void take_line(struct ada_budget *budget, const char *line)
+/* Where the module's calls are counted from. */
+static uint64_t calls_base(const struct ada_text_module *module)
 {
+	return module->base + ada_plan_header(module->plan)->address_start;
+}
+
+/* A server's processes make calls that the one which forks them doesn't: it can lead these past the hooks before the first is forked. */
+static void expect_calls(struct ada_text *text, const struct ada_text_module *module, const char *calls)
+{
+	char *end;
+
+	for (uint64_t behind = strtoull(calls, &end, 16); end > calls; behind = strtoull(calls, &end, 16)) {
+		if (ada_array_push(&text->calls, calls_base(module) + behind))
+			return; /* the others are found once they are made */
+		calls = end;
+	}
+}
+
+static void take_line(struct ada_budget *budget, const char *line, bool with_calls)
+{
+	const struct ada_text_module *module;
 	char hex[HEX_BYTES];
 	unsigned int symbol;
+	int length;
 	size_t id;
 	double share;
 
-	if (sscanf(line, "%64[0-9a-f] %u %lf", hex, &symbol, &share) != 3 || !(share > 0 && share < SHARE_MAX))
+	if (sscanf(line, "%64[0-9a-f] %u %lf%n", hex, &symbol, &share, &length) != 3 || !(share > 0 && share < SHARE_MAX))
 		return;
 	id = module_of(budget, hex);
-	if (id != SIZE_MAX && symbol < ada_plan_header(budget->text.modules.items[id].plan)->function_count)
-		expect(budget, ADA_FUNCTION_ID(id, symbol), at_own_price(budget, share, FILE_EVENT_NS));
+	if (id == SIZE_MAX)
+		return;
+	module = &budget->text.modules.items[id];
+	if (symbol >= ada_plan_header(module->plan)->function_count)
+		return;
+	if (with_calls)
+		expect_calls(&budget->text, module, line + length);
+	expect(budget, ADA_FUNCTION_ID(id, symbol), at_own_price(budget, share, FILE_EVENT_NS));
+}
+
+static int compare_calls(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* A fork's child has the calls from its parent. */
+static void take_lines(struct ada_budget *budget, char *text)
+{
+	bool with_calls = !budget->text.calls.count;
+	char *rest = NULL;
+
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		take_line(budget, line, with_calls);
+	if (with_calls && budget->text.calls.count)
+		qsort(budget->text.calls.items, budget->text.calls.count, sizeof *budget->text.calls.items, compare_calls);
 }
 
 /* Are modules' numbers the same in both? So they are where both are copies of one process. */
@@ -203,20 +249,26 @@ void ada_learned_follow_children(struct ada_budget *budget, uint64_t now_ns)
 void ada_learned_take(struct ada_budget *budget)
 {
 	int directory = budget->provider->recorder->options->budget_forget ? -1 : ada_plan_cache("budget"), fd;
-	char name[HEX_BYTES], *text = NULL, *rest = NULL;
+	char name[HEX_BYTES], *text = NULL;
 	size_t length;
 
 	budget->learnt = true;
 	take_family(budget);
 	fd = directory >= 0 && name_of(name, budget) ? openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
 	if (fd >= 0 && !ada_file_read_fd(fd, &text, &length))
-		for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-			take_line(budget, line);
+		take_lines(budget, text);
 	free(text);
 	if (fd >= 0)
 		close(fd);
 	if (directory >= 0)
 		close(directory);
+}
+
+static void put_calls(const struct ada_words *words, const struct ada_text_module *module, FILE *file)
+{
+	for (size_t i = 0; i < words->items.count; i++)
+		if (ada_word_is_call(&words->items.items[i]))
+			fprintf(file, " %" PRIx64, words->items.items[i].at + sizeof(int32_t) - calls_base(module));
 }
 
 /* Without what seemed dear for being called at a first look, which was a short one. */
@@ -231,9 +283,12 @@ static void put_lines(const struct ada_budget *budget, FILE *file)
 		uint32_t id = ADA_FUNCTION_MODULE(function_id);
 
 		if (budget->functions.items[i].out && budget->functions.items[i].share > trifle && id < budget->text.modules.count &&
-		    budget->text.modules.items[id].plan && hex_of(hex, budget->text.modules.items[id].plan))
-			fprintf(file, "%s %u %.6g\n", hex, ADA_FUNCTION_SYMBOL(function_id),
+		    budget->text.modules.items[id].plan && hex_of(hex, budget->text.modules.items[id].plan)) {
+			fprintf(file, "%s %u %.6g", hex, ADA_FUNCTION_SYMBOL(function_id),
 				budget->functions.items[i].share * at_files_price);
+			put_calls(&budget->lines.items[i].words, &budget->text.modules.items[id], file);
+			fputc('\n', file);
+		}
 	}
 }
 

@@ -117,6 +117,7 @@ void ada_text_close(struct ada_text *text)
 	ada_array_free(&text->modules);
 	ada_array_free(&text->slots);
 	ada_array_free(&text->mutexes);
+	ada_array_free(&text->calls);
 }
 
 static int compare_slots(const void *left, const void *right)
@@ -189,15 +190,17 @@ void ada_text_look(struct ada_text *text, struct ada_provider *provider)
 int ada_text_copy(struct ada_text *text, const struct ada_text *from)
 {
 	if (ada_array_reserve(&text->modules, from->modules.count) || ada_array_reserve(&text->slots, from->slots.count) ||
-	    ada_array_reserve(&text->mutexes, from->mutexes.count))
+	    ada_array_reserve(&text->mutexes, from->mutexes.count) || ada_array_reserve(&text->calls, from->calls.count))
 		return -ENOMEM;
-	text->modules.count = text->slots.count = text->mutexes.count = 0;
+	text->modules.count = text->slots.count = text->mutexes.count = text->calls.count = 0;
 	for (size_t i = 0; i < from->modules.count; i++)
 		text->modules.items[text->modules.count++] = from->modules.items[i];
 	for (size_t i = 0; i < from->slots.count; i++)
 		text->slots.items[text->slots.count++] = from->slots.items[i];
 	for (size_t i = 0; i < from->mutexes.count; i++)
 		text->mutexes.items[text->mutexes.count++] = from->mutexes.items[i];
+	for (size_t i = 0; i < from->calls.count; i++)
+		text->calls.items[text->calls.count++] = from->calls.items[i];
 	return 0;
 }
 

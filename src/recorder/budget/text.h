@@ -22,6 +22,7 @@ struct ada_text {
 	ADA_ARRAY(struct ada_text_module) modules;
 	ADA_ARRAY(struct ada_text_slot) slots; /* that lead to trampolines, by function */
 	ADA_ARRAY(uint64_t) mutexes;	       /* functions that may have a filter */
+	ADA_ARRAY(uint64_t) calls;	       /* that earlier runs made, in order: where they return to */
 };
 
 /* 0 or -errno; -EAGAIN: the process isn't this image yet, or not any more. Needs the segment mapped. */

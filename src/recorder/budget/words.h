@@ -46,8 +46,8 @@ enum ada_fixed {
 };
 
 /* Finds the function's words, with its hook in. Only what is surely the agent's counts: a patch, distance or slot must lead to a
- * trampoline or stub that says that it is this function's. Else why the hook stays. Calls that were never made are left out: most
- * never will be, and each lies in a page of its own. */
+ * trampoline or stub that says that it is this function's. Else why the hook stays. Calls that were never made, neither here nor in earlier
+ * runs, are left out: most never will be, and each lies in a page of its own. */
 enum ada_fixed ada_words_find(struct ada_words *words, const struct ada_text *text, uint64_t function_id);
 /* Of a function that is out by all of its words: adds slots that have come since, or calls that have been made since, and are in. */
 void ada_words_add(struct ada_words *words, const struct ada_text *text, uint64_t function_id);
