@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import struct
@@ -47,6 +48,25 @@ def skip_unless_possible(before):
     tried = subprocess.run([*before, "/bin/true"], capture_output=True, text=True)
     if tried.returncode:
         pytest.skip("needs namespaces: " + tried.stderr.strip())
+
+
+def keeper_of(recorder):
+    """The pid of a recorder's keeper; None: it has none."""
+    try:
+        children = pathlib.Path(f"/proc/{recorder}/task/{recorder}/children").read_text().split()
+        return next((int(pid) for pid in children if pathlib.Path(f"/proc/{pid}/comm").read_text() == "ada-keeper\n"), None)
+    except OSError:
+        return None
+
+
+def wait_for_end(pid, seconds):
+    """Of any process, also of one that isn't a child."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    assert select.select([descriptor], [], [], seconds)[0], f"{pid} goes on"
+    os.close(descriptor)
 
 
 def index_files(thread):

@@ -4,10 +4,9 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 
 import pytest
-from harness import Session, check_recording
+from harness import Session, check_recording, keeper_of, wait_for_end
 
 TRUE = "/bin/true"
 SMALL = ("--detail=off", "--index-buffer=1M")       # of each process: there are many
@@ -53,18 +52,11 @@ def test_no_child_has_anything_of_another(ada, children, tmp_path):
     assert calls == {i: [i + (0 if i % 5 else 3000)] * (1 + i % 3) for i in range(1, 41)} and not of_tid
 
 
-def keeper_of(process):
-    return next(pid for pid in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-                if pathlib.Path(f"/proc/{pid}/comm").read_text() == "ada-keeper\n")
-
-
 def recovered_by(keeper, process, output):
     """What the keeper made of a killed recorder's session, once the program is dead, too."""
     process.wait()
     os.killpg(process.pid, signal.SIGKILL)
-    end = time.monotonic() + 60
-    while pathlib.Path(f"/proc/{keeper}").exists():
-        assert time.monotonic() < end
+    wait_for_end(keeper, 60)
     return Session(output)
 
 
@@ -78,7 +70,7 @@ def test_a_recorder_that_dies_amid_short_children(ada, children, tmp_path, finis
                                start_new_session=True)
     while sum('"finalized": true' in path.read_text() for path in tmp_path.glob("out/session_*/pid_*/manifest.json")) < finished:
         assert process.poll() is None
-    keeper = keeper_of(process)
+    keeper = keeper_of(process.pid)
     process.kill()
     recording = recovered_by(keeper, process, tmp_path / "out")
     assert ada("verify", recording.path).status == 0
@@ -108,7 +100,7 @@ def test_a_recorder_that_dies_before_a_child_has_its_names(ada, build_dir, child
                                start_new_session=True)
     while not made.exists():
         assert process.poll() is None
-    keeper = keeper_of(process)
+    keeper = keeper_of(process.pid)
     now.touch()
     recording = recovered_by(keeper, process, tmp_path / "out")
     assert process.returncode == -signal.SIGKILL

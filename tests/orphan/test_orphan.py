@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from harness import Session, check_recording
+from harness import Session, check_recording, keeper_of
 from live import Live
 
 LINE, WORDS = 64, 64                        # as in program.c
@@ -25,7 +25,6 @@ BLOCK = "--on-full=block", "--index-buffer=1M", "--detail=off"
 DROP = "--index-buffer=1M", "--detail=off"
 ASKS = "--index-buffer=1M", "--trigger=symbol=twice"  # with rules that name functions a fork's child asks for its segment
 AT_ONCE_S = 4                               # less than anyone waits for a recorder that stands
-KEEPER = "ada-keeper"
 READY_S = 10
 
 
@@ -88,8 +87,7 @@ class Program(Live):
         return pathlib.Path(f"/proc/{self.recorder}/stat").read_text().rpartition(")")[2].split()[0]
 
     def keeper(self):
-        return next(int(pid) for pid in pathlib.Path(f"/proc/{self.recorder}/task/{self.recorder}/children").read_text().split()
-                    if pathlib.Path(f"/proc/{pid}/comm").read_text() == KEEPER + "\n")
+        return keeper_of(self.recorder)
 
     def end_alone(self):
         """It ends as without ada: status, output; and its recorder was a zombie all the time."""

@@ -6,7 +6,6 @@ import mmap
 import os
 import pathlib
 import random
-import select
 import shutil
 import signal
 import struct
@@ -15,7 +14,7 @@ import time
 
 import jsonschema
 import pytest
-from harness import NO_OWN_MEMORY, Session, skip_unless_possible
+from harness import NO_OWN_MEMORY, Session, keeper_of, skip_unless_possible, wait_for_end
 
 SOURCE = pathlib.Path(__file__).resolve().parent
 ROOT = SOURCE.parent.parent
@@ -23,7 +22,6 @@ THREADS = 4
 COUNTS_BYTES = 64 * 64              # of kept.h: lines of 64 bytes
 WAIT_S = 120
 CALLS = 100000                      # some of which are in files by then, and some not
-KEEPER = "ada-keeper"
 DROP = ("--functions=re:^(tick_.|mark_me)$",)
 BLOCK = ("--on-full=block", *DROP)  # nothing is dropped while the recorder lives
 WINDOWS = ("--trigger=symbol=mark_me@pre=1ms,post=1ms",)
@@ -37,24 +35,6 @@ def programs(tmp_path_factory):
         subprocess.run(["gcc", "-std=gnu11", "-O1", "-D_GNU_SOURCE", "-include", "stdbool.h", *more, "-o", place / name,
                         SOURCE / f"{name}.c"], check=True)
     return place / "kept", place / "kept_check"
-
-
-def keeper_of(recorder):
-    """The keeper's pid; None: it has none."""
-    try:
-        children = pathlib.Path(f"/proc/{recorder}/task/{recorder}/children").read_text().split()
-        return next((int(pid) for pid in children if pathlib.Path(f"/proc/{pid}/comm").read_text() == KEEPER + "\n"), None)
-    except OSError:
-        return None
-
-
-def wait_for_end(pid):
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    assert select.select([descriptor], [], [], WAIT_S)[0], f"{pid} goes on"
-    os.close(descriptor)
 
 
 class Trial:
@@ -110,11 +90,11 @@ class Trial:
         """The recorder is gone, the keeper has done its work, and the program is dead."""
         self.process.wait(timeout=WAIT_S)
         if self.keeper:
-            wait_for_end(self.keeper)
+            wait_for_end(self.keeper, WAIT_S)
 
     def kill_keeper(self):
         os.kill(self.keeper, signal.SIGKILL)
-        wait_for_end(self.keeper)
+        wait_for_end(self.keeper, WAIT_S)
         self.keeper = None
 
     def stop_program(self, pids):
@@ -123,7 +103,7 @@ class Trial:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
-            wait_for_end(pid)
+            wait_for_end(pid, WAIT_S)
 
     def check(self, told, by=None):
         """How many events there are."""

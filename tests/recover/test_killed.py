@@ -10,8 +10,7 @@ import time
 
 import jsonschema
 import pytest
-from harness import Session, check_balance
-from test_kept import keeper_of
+from harness import Session, check_balance, keeper_of
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent.parent / "docs"
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "windows" / "busy.c"

@@ -7,8 +7,8 @@ import signal
 import subprocess
 
 import pytest
-from harness import SMALL_DEV_SHM, Session, enter, skip_unless_possible
-from test_kept import BLOCK, CALLS, COUNTS_BYTES, THREADS, WAIT_S, Trial, keeper_of, programs, wait_for_end  # noqa: F401
+from harness import SMALL_DEV_SHM, Session, enter, keeper_of, skip_unless_possible, wait_for_end
+from test_kept import BLOCK, CALLS, COUNTS_BYTES, THREADS, WAIT_S, Trial, programs  # noqa: F401
 
 # The recorder is the first process of a pid namespace: as of a container whose command it is.
 # With what a container has for shared memory, and nothing else.
@@ -40,7 +40,7 @@ def test_a_container_that_is_killed(ada, programs, tmp_path):  # noqa: F811
             os.sched_yield()
         os.kill(recorder, signal.SIGKILL)
         for pid in (recorder, *everybody):
-            wait_for_end(pid)
+            wait_for_end(pid, WAIT_S)
     finally:
         outer.kill()
         outer.wait()
@@ -130,6 +130,6 @@ def test_everybody_is_asked_to_end(ada, programs, tmp_path):  # noqa: F811
     for pid in (trial.keeper, trial.process.pid, *trial.pids()):
         os.kill(pid, signal.SIGTERM)
     assert trial.process.wait(timeout=WAIT_S) == 128 + signal.SIGTERM
-    wait_for_end(trial.keeper)
+    wait_for_end(trial.keeper, WAIT_S)
     trial.check("ended: ")
     assert "recovered" not in json.loads((trial.session / "session.json").read_text())
