@@ -85,7 +85,8 @@ static bool is_odd(const void *context, uint64_t function_id)
 	return function_id % 2;
 }
 
-/* A loop's shortest function takes 12 ns; small ones that are called now and then, 80, but for one whose callee is muted. */
+/* A loop's shortest function takes 12 ns; small ones that are called now and then, 80, but for one whose callee is muted. What loops showed
+ * before doesn't count for long. */
 static void small_functions_show_what_calls_take_here(void **state)
 {
 	struct ada_event events[2 * PAIRS];
@@ -102,15 +103,21 @@ static void small_functions_show_what_calls_take_here(void **state)
 	ada_ledger_take(&ledger, events, 2 * PAIRS);
 	assert_true(ada_ledger_small_ns(&ledger) <= 0);
 	ada_ledger_size_up(&ledger, is_odd, NULL);
-	assert_true(is_near(ada_ledger_small_ns(&ledger), 80)); /* of 78, 80, 82 and 250 */
+	assert_true(is_near(ada_ledger_small_ns(&ledger), 80 * 1.15)); /* of 78, 80, 82 and 250 */
 	for (unsigned i = 0; i < 20; i++) {
 		pairs(events, 11, 20);
 		ada_ledger_take(&ledger, events, 2 * PAIRS);
 	}
-	assert_true(is_near(ada_ledger_small_ns(&ledger), 80)); /* nobody has asked whether that one is small */
+	assert_true(is_near(ada_ledger_small_ns(&ledger), 80 * 1.15)); /* nobody has asked whether that one is small */
 	ada_ledger_size_up(&ledger, is_odd, NULL);
-	assert_true(is_near(ada_ledger_small_ns(&ledger), 20)); /* now most of the calls are in a loop */
-	assert_true(is_near(shown_ns(&ledger), 12 * 1.15));	/* what is told doesn't follow */
+	assert_true(is_near(ada_ledger_small_ns(&ledger), 20 * 1.15)); /* now most of the calls are in a loop */
+	assert_true(is_near(shown_ns(&ledger), 12 * 1.15));	       /* what is told doesn't follow */
+	for (unsigned i = 0; i < 10; i++) {			       /* and now that loop has lost its hook */
+		pairs(events, 5, 80);
+		ada_ledger_take(&ledger, events, 2 * PAIRS);
+		ada_ledger_small_ns(&ledger);
+	}
+	assert_true(is_near(ada_ledger_small_ns(&ledger), 80 * 1.15));
 	ada_ledger_free(&ledger);
 }
 

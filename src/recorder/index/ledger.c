@@ -7,9 +7,10 @@
 #define FUNCTIONS_MAX (1u << 22)
 #define SHORTS_LEAST 1000u
 #define ROWS_LOOKED_AT 1000u
-#define SMALL_GROWS 16u	  /* what small functions show is found anew once so small a part more was counted */
-#define LEAVES_PART 64u	  /* one call in so many may have called something all the same */
-#define EVENT_FACTOR 1.15 /* what an event takes beside what its call's duration shows: found as 1.08 to 1.26 (docs/inside/budget.md) */
+#define SMALL_GROWS 16u	   /* what small functions show is found anew once so small a part more was counted, */
+#define SMALL_MOST 262144u /* or so many */
+#define LEAVES_PART 64u	   /* one call in so many may have called something all the same */
+#define EVENT_FACTOR 1.15  /* what an event takes beside what its call's duration shows: found as 1.08 to 1.26 (docs/inside/budget.md) */
 
 static struct ada_ledger_function *find(struct ada_ledger *ledger, uint64_t id)
 {
@@ -71,6 +72,8 @@ static void count_batch(struct ada_ledger *ledger, const struct ada_event *event
 			if (ns < ADA_LEDGER_SHORT_NS) {
 				function->shorts += weight;
 				function->short_ns += weight * ns;
+				function->lately.shorts += weight;
+				function->lately.ns += weight * ns;
 			}
 		}
 	}
@@ -131,35 +134,51 @@ static bool calls_nothing(const struct ada_ledger_function *function)
 	return function->leaves * 2 >= function->events - function->events / LEAVES_PART;
 }
 
+/* Half of what was seen by now, so that what follows soon outweighs it. */
+static void forget_half(struct ada_ledger *ledger)
+{
+	for (size_t i = 0; i < ledger->functions.count; i++) {
+		struct ada_ledger_lately *lately = &ledger->functions.items[i].lately;
+		uint64_t half = lately->shorts / 2;
+
+		*lately = (struct ada_ledger_lately){ half, half ? lately->ns * half / lately->shorts : 0 };
+	}
+}
+
 /* A mean of all would be misled by a function whose callee is muted. */
-static double small_now_ns(const struct ada_ledger *ledger)
+static double small_now_ns(struct ada_ledger *ledger)
 {
 	struct mean *means = ledger->functions.count ? malloc(ledger->functions.count * sizeof *means) : NULL;
 	uint64_t calls = 0, below = 0;
 	size_t count = 0, middle = 0;
-	double ns = 0;
+	double ns = ledger->small_ns;
 
 	for (size_t i = 0; means && i < ledger->functions.count; i++) {
 		const struct ada_ledger_function *function = &ledger->functions.items[i];
+		const struct ada_ledger_lately *lately = &function->lately;
 
-		if (!function->small || !function->shorts || !calls_nothing(function))
+		if (!function->small || !lately->shorts || !calls_nothing(function))
 			continue;
-		means[count++] = (struct mean){ (double)function->short_ns / (double)function->shorts, function->shorts };
-		calls += function->shorts;
+		means[count++] = (struct mean){ (double)lately->ns / (double)lately->shorts, lately->shorts };
+		calls += lately->shorts;
 	}
 	if (calls >= SHORTS_LEAST) {
 		qsort(means, count, sizeof *means, compare_means);
 		while ((below += means[middle].calls) < calls / 2)
 			middle++;
-		ns = means[middle].ns;
+		ns = means[middle].ns * EVENT_FACTOR;
 	}
+	if (calls >= 2 * SHORTS_LEAST)
+		forget_half(ledger);
 	free(means);
 	return ns;
 }
 
 double ada_ledger_small_ns(struct ada_ledger *ledger)
 {
-	if (ledger->counted - ledger->small_counted > ledger->small_counted / SMALL_GROWS) {
+	uint64_t grows = ledger->small_counted / SMALL_GROWS;
+
+	if (ledger->counted - ledger->small_counted > (grows < SMALL_MOST ? grows : SMALL_MOST)) {
 		ledger->small_ns = small_now_ns(ledger);
 		ledger->small_counted = ledger->counted;
 	}

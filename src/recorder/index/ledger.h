@@ -28,8 +28,11 @@ struct ada_ledger_function {
 	uint64_t events;	   /* calls and their ends */
 	uint64_t leaves;	   /* of the calls: those that called nothing which is recorded */
 	uint64_t shorts, short_ns; /* of these: those shorter than ADA_LEDGER_SHORT_NS, and how long they took */
-	uint64_t objects;	   /* OBJECT events of its calls, which are no events above */
-	bool small;		   /* of a few instructions (ada_ledger_size_up) */
+	struct ada_ledger_lately {
+		uint64_t shorts, ns;
+	} lately;	  /* the same of late: what came before counts less and less */
+	uint64_t objects; /* OBJECT events of its calls, which are no events above */
+	bool small;	  /* of a few instructions (ada_ledger_size_up) */
 	struct ada_ledger_seen {
 		uint64_t events, leaves, objects;
 	} seen; /* when ada_ledger_news last told of them */
@@ -48,17 +51,18 @@ struct ada_ledger {
 	uint64_t whole_until;				 /* up to so many events, each batch is looked at */
 	unsigned int skipped;				 /* batches since the last one that was looked at */
 	size_t sized_up;				 /* functions of which it is known whether they are small */
-	double small_ns;				 /* as found when small_counted calls and ends were counted */
+	double small_ns;				 /* as found when small_counted calls and ends were counted; 0: not yet */
 	uint64_t small_counted;				 /* 0: it is to be found anew */
 };
 /* `events` as they are in the file, of one thread, one behind the other. */
 void ada_ledger_take(struct ada_ledger *ledger, const struct ada_event *events, size_t count);
 /* Asks of each function that is new since the last time whether it has so few instructions that its calls take next to no time of their own. */
 void ada_ledger_size_up(struct ada_ledger *ledger, bool (*is_small)(const void *context, uint64_t function_id), const void *context);
-/* What half of the calls of small functions that call nothing don't exceed, by the means of these functions. In code that goes from function to
- * function, as a server's, hooks find their lines in no cache: there that is three times what the shortest function's calls in a loop show.
- * Elsewhere it may be too much by as much as small functions do themselves. 0: there are too few. It is found
- * anew once a sixteenth more calls were counted, or functions sized up: to sort all functions takes longer than most looks at a budget. */
+/* The price by what half of the calls of small functions that call nothing didn't exceed of late, by the means of these functions. In code that goes from
+ * function to function, as a server's, hooks find their lines in no cache: there that is three times what the shortest function's calls in a
+ * loop show. Such loops lose their hooks first, so what they showed counts half as much each time that it is found anew.
+ * Elsewhere it may be too much by as much as small functions do themselves. 0: there were too few as yet. It is found anew once a sixteenth
+ * more calls were counted, or a quarter of a million, or functions sized up: to sort all functions takes longer than most looks at a budget. */
 double ada_ledger_small_ns(struct ada_ledger *ledger);
 /* The price that counts, where the agent has measured `measured` on a function of its own (agent/life/price.c; zeros: it has not): what the
  * program's shortest calls show and, since the hooks' own ends don't show in these, a little more; but no less than was measured. An OBJECT
