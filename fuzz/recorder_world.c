@@ -280,7 +280,7 @@ static void begin_once(void)
 	strcpy(recorder.session.root, DIRECTORY);
 	pthread_mutex_init(&recorder.lock, NULL);
 	pthread_mutex_init(&recorder.starting, NULL);
-	assert(!ada_clock_open(&recorder.clock) && !ada_plans_open(&recorder.plans, NULL));
+	assert(!ada_clock_begin(&recorder.clock) && !ada_clock_settle(recorder.clock) && !ada_plans_open(&recorder.plans, NULL));
 }
 
 struct ada_recorder *fuzz_recorder_begin(const char *const *rules)

@@ -24,7 +24,7 @@ from measure import Skipped, end, run, start  # noqa: E402  (the path is set abo
 import programs  # noqa: E402
 from rows import PYTHON, REDIS, present, text_file  # noqa: E402
 
-WAIT_S, WARM_S, SERVED_S, TURNS = 60, 2, 4, 3
+WAIT_S, WARM_S, SERVED_S, TURNS = 60, 2, 15, 3
 MIB = 1 << 20
 POSTGRES = pathlib.Path("/usr/lib/postgresql/15/bin")
 

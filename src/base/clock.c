@@ -31,6 +31,8 @@
 #define CLOCK_PAIRED_READS 16
 #define CLOCK_INTERVAL_NS 100000000 /* what clock.h asks of callers */
 #define CLOCK_BASELINE_NS 50000000  /* shorter ones would turn a reading's few ns into a wrong slope */
+#define CLOCK_FIRST_NS 4000000	    /* but the first, which somebody waits for */
+#define CLOCK_PAUSE_NS 1000000	    /* between two looks whether it is over */
 #define CLOCK_STEP_NS 1000000
 #define CLOCK_YOUNG_NS 10000000000 /* behind a fall of the counter: calibrations come much more often */
 #define CLOCK_TOLERANCE_NS 100	   /* no new anchor while the line stays as near as this */
@@ -111,8 +113,10 @@ static struct ada_clock_reading clock_read(void *context)
 
 static void clock_pause(void *context)
 {
-	nanosleep(&(struct timespec){ .tv_nsec = 4000000 }, NULL);
+	nanosleep(&(struct timespec){ .tv_nsec = CLOCK_PAUSE_NS }, NULL);
 }
+
+static const struct ada_clock_source clock_machine = { .read = clock_read, .pause = clock_pause };
 
 static uint64_t clock_scale(uint64_t ticks, uint64_t multiplier)
 {
@@ -280,34 +284,36 @@ void ada_clock_calibrate(struct ada_clock *clock)
 	clock_incline(clock, &line, now, clock_expected_ticks(clock, interval_ns));
 }
 
-int ada_clock_open_source(struct ada_clock **clock, const struct ada_clock_source *source)
+int ada_clock_begin_source(struct ada_clock **clock, const struct ada_clock_source *source)
 {
 	struct ada_clock *new = calloc(1, sizeof *new);
-	struct ada_clock_reading now;
 
+	*clock = new;
 	if (!new)
 		return -ENOMEM;
 	new->source = *source;
 	ada_clock_round(new, 1);
 	new->baseline = source->read(source->context);
-	do {
-		source->pause(source->context);
-		now = source->read(source->context);
-	} while (now.ns <= new->baseline.ns || now.counter <= new->baseline.counter);
-	clock_measure_slope(new, now, 1);
-	new->calibrated_ns = now.ns;
-	clock_anchor(new, now.counter, now.ns, new->true_slope);
-	if (!new->anchors.count) {
-		ada_clock_close(new);
-		return -ENOMEM;
-	}
-	*clock = new;
 	return 0;
 }
 
-int ada_clock_open(struct ada_clock **clock)
+int ada_clock_begin(struct ada_clock **clock)
 {
-	return ada_clock_open_source(clock, &(struct ada_clock_source){ .read = clock_read, .pause = clock_pause });
+	return ada_clock_begin_source(clock, &clock_machine);
+}
+
+int ada_clock_settle(struct ada_clock *clock)
+{
+	struct ada_clock_reading now = clock->source.read(clock->source.context);
+
+	while (now.ns < clock->baseline.ns + CLOCK_FIRST_NS || now.counter <= clock->baseline.counter) {
+		clock->source.pause(clock->source.context);
+		now = clock->source.read(clock->source.context);
+	}
+	clock_measure_slope(clock, now, 1);
+	clock->calibrated_ns = now.ns;
+	clock_anchor(clock, now.counter, now.ns, clock->true_slope);
+	return clock->anchors.count ? 0 : -ENOMEM;
 }
 
 size_t ada_clock_anchors(const struct ada_clock *clock, const struct ada_clock_anchor **anchors)
@@ -342,7 +348,7 @@ int ada_clock_rebuild(struct ada_clock **clock, const struct ada_clock_anchor *a
 	new = calloc(1, sizeof *new);
 	if (!new)
 		return -ENOMEM;
-	new->source = (struct ada_clock_source){ .read = clock_read, .pause = clock_pause };
+	new->source = clock_machine;
 	new->past = *state;
 	ada_clock_round(new, state->resolution_ns);
 	if (ada_array_reserve(&new->anchors, count)) {

@@ -22,7 +22,8 @@ uint64_t ada_clock_counter(void);
 uint64_t ada_clock_boottime_ns(void);
 uint64_t ada_clock_thread_ns(void);		    /* CPU time of the calling thread */
 bool ada_clock_process_ns(pid_t pid, uint64_t *ns); /* CPU time of all threads that the process has, or had. False: not to be had */
-int ada_clock_open(struct ada_clock **clock);	    /* takes its first calibration: a few ms */
+int ada_clock_begin(struct ada_clock **clock);	    /* its first calibration takes 4 ms from here on. Until it has settled it only closes */
+int ada_clock_settle(struct ada_clock *clock);	    /* waits for what is left of them. 0 or -ENOMEM */
 void ada_clock_calibrate(struct ada_clock *clock);  /* call it about every 100 ms while recording */
 /* From here on times are rounded down to multiples of so many ns, a power of two of at most ADA_CLOCK_COARSEST (else they stay exact, as a clock
  * begins). What they are rounded from goes on as before. */

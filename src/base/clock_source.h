@@ -10,9 +10,9 @@ struct ada_clock_reading {
 
 struct ada_clock_source {
 	struct ada_clock_reading (*read)(void *context);
-	void (*pause)(void *context); /* lets a few ms pass between the two readings of the first calibration */
+	void (*pause)(void *context); /* lets a few ms pass, while the first calibration waits for its end */
 	void *context;
 };
 
-int ada_clock_open_source(struct ada_clock **clock, const struct ada_clock_source *source);
+int ada_clock_begin_source(struct ada_clock **clock, const struct ada_clock_source *source);
 #endif

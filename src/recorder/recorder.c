@@ -68,8 +68,6 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 {
 	const struct ada_trace_options *options = recorder->options;
 	int status = ada_filter_open(&recorder->filter, &options->functions, &options->exclude, error);
-	const struct ada_clock_anchor *anchors;
-	size_t anchor_count;
 
 	if (!status)
 		status = ada_module_filter_open(&recorder->module_filter, &options->modules, error);
@@ -80,18 +78,11 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 	if (status)
 		return status;
 	status = ada_plans_open(&recorder->plans, recorder->filter) ?:
-			 ada_clock_open(&recorder->clock)	    ?:
+			 ada_clock_begin(&recorder->clock)	    ?:
 			 ada_sink_open(&recorder->sink, false)	    ?:
 								      ada_packers_open(&recorder->packers, ada_packed_lane_work, 0);
 	if (status)
 		return ada_error_system(error, -status, "ada can't start");
-	ada_clock_round(recorder->clock, options->resolution_ns);
-	anchor_count = ada_clock_anchors(recorder->clock, &anchors);
-	recorder->ticks_a_wait = (uint32_t)(ADA_WAIT_NS / anchors[anchor_count - 1].ns_per_tick);
-	status = ada_policy_open(&recorder->policy, options, 1 / anchors[anchor_count - 1].ns_per_tick, error);
-	if (status)
-		return status;
-	ada_policy_attach(recorder->policy, recorder);
 	ada_sink_be_patient(recorder->sink);
 	ada_sink_use_packers(recorder->sink, recorder->packers);
 	recorder->lane_options = (struct ada_lane_options){
@@ -187,7 +178,6 @@ static int open_arena(struct ada_recorder *recorder, struct ada_error *error)
 	status = ada_arena_open(&recorder->arena, &recorder->shared, &options, NULL) ?:
 			 ada_shared_tell_session(&recorder->shared, recorder->session.directory);
 	if (!status) {
-		ada_arena_note_clock(recorder->arena, recorder->clock);
 		ada_sink_use_arena(recorder->sink, recorder->arena);
 		recorder->lane_options.arena = recorder->arena;
 		return 0;
@@ -289,6 +279,26 @@ static int open_bound(struct ada_recorder *recorder, struct ada_error *error)
 	return status ? ada_error_system(error, -status, "ada can't start") : 0;
 }
 
+/* The clock was begun some ms before: as a rule nobody waits for it. What counts in ticks comes behind it. */
+static int settle_clock(struct ada_recorder *recorder, struct ada_error *error)
+{
+	const struct ada_clock_anchor *anchors;
+	int status = ada_clock_settle(recorder->clock);
+	double ns_per_tick;
+
+	if (status)
+		return ada_error_system(error, -status, "ada can't start");
+	ada_clock_round(recorder->clock, recorder->options->resolution_ns);
+	ada_clock_anchors(recorder->clock, &anchors);
+	ns_per_tick = anchors[0].ns_per_tick;
+	recorder->ticks_a_wait = (uint32_t)(ADA_WAIT_NS / ns_per_tick);
+	ada_arena_note_clock(recorder->arena, recorder->clock);
+	status = ada_policy_open(&recorder->policy, recorder->options, 1 / ns_per_tick, error);
+	if (!status)
+		ada_policy_attach(recorder->policy, recorder);
+	return status;
+}
+
 static int launch(struct ada_loop *loop, struct ada_error *error)
 {
 	struct ada_recorder *recorder = loop->recorder;
@@ -300,17 +310,20 @@ static int launch(struct ada_loop *loop, struct ada_error *error)
 		ada_error_system(error, -status, "ada can't start");
 	if (!status)
 		status = open_bound(recorder, error);
-	recorder->noter = ada_noter_open(recorder);
 	if (!status)
 		status = ada_server_open(&recorder->server, recorder, error);
+	if (!status)
+		status = settle_clock(recorder, error);
+	if (!status)
+		status = ada_grower_open(&loop->grower, recorder, error);
+	if (!status) /* early: the program's own segment lies ready when it asks for it */
+		status = ada_stock_open(&recorder->stock, recorder, error);
+	if (!status)
+		recorder->noter = ada_noter_open(recorder);
 	if (!status)
 		status = ada_control_open(&recorder->control, recorder, error);
 	if (!status)
 		status = ada_session_write(recorder, false, error);
-	if (!status)
-		status = ada_grower_open(&loop->grower, recorder, error);
-	if (!status)
-		status = ada_stock_open(&recorder->stock, recorder, error);
 	if (status)
 		return status;
 	spawn = (struct ada_spawn){ .path = recorder->program.path,

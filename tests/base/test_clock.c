@@ -44,7 +44,8 @@ static struct ada_clock *world_clock(struct world *world)
 {
 	struct ada_clock *clock;
 
-	assert_int_equal(ada_clock_open_source(&clock, &(struct ada_clock_source){ world_read, world_pause, world }), 0);
+	assert_int_equal(ada_clock_begin_source(&clock, &(struct ada_clock_source){ world_read, world_pause, world }), 0);
+	assert_int_equal(ada_clock_settle(clock), 0);
 	return clock;
 }
 
@@ -269,12 +270,28 @@ static void test_a_sleep_with_the_counter_stopped_steps_forward(void **state)
 	ada_clock_close(clock);
 }
 
+static void test_whoever_comes_late_to_the_first_calibration_waits_no_more(void **state)
+{
+	struct world world = { .ticks_per_ns = 3 };
+	struct ada_clock *clock;
+	double ns;
+
+	assert_int_equal(ada_clock_begin_source(&clock, &(struct ada_clock_source){ world_read, world_pause, &world }), 0);
+	world_pass(&world, 5000000);
+	ns = world.ns;
+	assert_int_equal(ada_clock_settle(clock), 0);
+	assert_true(world.ns < ns + 4000000);
+	assert_true(fabs((double)ada_clock_ns(clock, (uint64_t)world.counter) - world.ns) < 1000);
+	ada_clock_close(clock);
+}
+
 /* No known answer but the kernel's: between two readings of the true clock lies what the counter converts to. */
 static void test_the_real_clock_agrees_with_the_kernel(void **state)
 {
 	struct ada_clock *clock;
 
-	assert_int_equal(ada_clock_open(&clock), 0);
+	assert_int_equal(ada_clock_begin(&clock), 0);
+	assert_int_equal(ada_clock_settle(clock), 0);
 	ada_clock_calibrate(clock);
 	for (int i = 0; i < 1000; i++) {
 		uint64_t before = ada_clock_boottime_ns();
@@ -418,6 +435,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_hour_of_drift_stays_within_a_microsecond),
+		cmocka_unit_test(test_whoever_comes_late_to_the_first_calibration_waits_no_more),
 		cmocka_unit_test(test_a_steady_counter_needs_few_anchors),
 		cmocka_unit_test(test_a_sudden_change_of_rate_is_made_good_without_falling),
 		cmocka_unit_test(test_rare_calibrations_converge),

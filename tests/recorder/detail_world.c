@@ -78,7 +78,8 @@ void world_make(struct world *world, const struct world_options *options)
 	*world = (struct world){ .thread_count = options->threads };
 	strcpy(world->directory, "/tmp/ada-detail-XXXXXX");
 	assert_non_null(mkdtemp(world->directory));
-	assert_int_equal(ada_clock_open_source(&world->clock, &(struct ada_clock_source){ .read = read_clock, .pause = pause_clock }), 0);
+	assert_int_equal(ada_clock_begin_source(&world->clock, &(struct ada_clock_source){ .read = read_clock, .pause = pause_clock }), 0);
+	assert_int_equal(ada_clock_settle(world->clock), 0);
 	make_segment(&world->segment, segment, &agent_fd);
 	close(agent_fd);
 	lane = (struct ada_lane_options){ .clock = world->clock,

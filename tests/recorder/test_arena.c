@@ -265,7 +265,7 @@ static void without_an_arena(void **state)
 	size_t bytes = 256 * KIB;
 	struct ada_clock *clock;
 
-	assert_int_equal(ada_clock_open(&clock), 0);
+	assert_int_equal(ada_clock_begin(&clock), 0);
 	ada_arena_note_clock(NULL, clock);
 	ada_clock_close(clock);
 	ada_arena_note_provider(NULL, 0, &(struct ada_arena_provider){ 0 });
@@ -303,7 +303,8 @@ static void providers_and_clock(void **state)
 	assert_int_equal(map.providers[0].state, ADA_ARENA_STARTING);
 	assert_int_equal(map.providers[1].state, ADA_ARENA_FINISHED);
 
-	assert_int_equal(ada_clock_open(&clock), 0);
+	assert_int_equal(ada_clock_begin(&clock), 0);
+	assert_int_equal(ada_clock_settle(clock), 0);
 	for (int i = 0; i < 5; i++) {
 		ada_clock_round(clock, 1u << i);
 		ada_arena_note_clock(arena, clock);
@@ -496,7 +497,8 @@ static void write_lane(uint64_t segment_events, uint64_t events, bool heap_allow
 	uint32_t random = 1;
 	struct ada_arena_lane_state state;
 
-	assert_int_equal(ada_clock_open(&options.clock), 0);
+	assert_int_equal(ada_clock_begin(&options.clock), 0);
+	assert_int_equal(ada_clock_settle(options.clock), 0);
 	assert_int_equal(ada_sink_open(&sink, false), 0);
 	ada_sink_use_arena(sink, arena);
 	options.sink = ada_sink_atf(sink);

@@ -46,7 +46,7 @@ static int set_up(void **state)
 {
 	strcpy(directory, "/tmp/ada-lane-XXXXXX");
 	disk_full = false;
-	return mkdtemp(directory) && !ada_clock_open(&clock_used) ? 0 : -1;
+	return mkdtemp(directory) && !ada_clock_begin(&clock_used) && !ada_clock_settle(clock_used) ? 0 : -1;
 }
 
 static int tear_down(void **state)

@@ -249,7 +249,7 @@ static void wait_for(struct ada_stock *stock, uint64_t ns)
 static void *stock_fill(void *argument)
 {
 	struct ada_stock *stock = argument;
-	uint64_t swept_ns = 0;
+	uint64_t swept_ns = ada_clock_boottime_ns();
 
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 }); /* this thread never takes the CPU from the one that wakes it */
 	pthread_mutex_lock(&stock->lock);

@@ -10,7 +10,7 @@
 #include "recorder/state/provider.h"
 
 #define SETTLE_NS 1000000000ull
-#define TURN_MS 5
+#define TURN_MS 1
 
 /* Where it lies; false: it is gone, or on its way out, and its file isn't main's any more. */
 static bool is_here(struct ada_recorder *recorder, const struct ada_squeeze *segment, char path[PATH_MAX])
