@@ -38,6 +38,7 @@
 
 #define PRIORITY -5 /* where allowed: the drain comes before what else the machine does */
 #define HEAP_BLOCK_BYTES (32 << 20)
+#define HEAP_GROWS_BYTES (4 << 20)
 #define SPARED_FILES 1024 /* descriptors that lanes leave to processes, conversations and manifests; half of few */
 
 /* Of every process: descriptors are this one's. */
@@ -216,6 +217,8 @@ static int prepare_process(struct ada_loop *loop, struct ada_error *error)
 	/* Blocks of files come and go all the time: from the heap, and kept there, they are not zeroed by the kernel each time. */
 	mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK_BYTES);
 	mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BLOCK_BYTES);
+	/* A heap that grows by little waits each time until whoever makes pages lets go of the address space, which may have lost its CPU. */
+	mallopt(M_TOP_PAD, HEAP_GROWS_BYTES);
 	getrlimit(RLIMIT_NOFILE, &inheritance->files);
 	files = inheritance->files;
 	files.rlim_cur = files.rlim_max;
