@@ -502,6 +502,22 @@ def test_a_crash_lacks_muted_frames_only(ada, build_dir, tmp_path):
     assert "step" in out
 
 
+def test_a_crash_in_a_muted_function_says_so(ada, build_dir, tmp_path):
+    """The innermost call that is recorded isn't the one that crashed, and no caller is new that only seems to be one."""
+    for i in range(3):          # on a full machine one of them may be on trial just then
+        result = ada.trace(tmp_path / str(i), [build_dir / "tests/budget/budget_fall", 30_000_000], "--budget")
+        assert result.status == 128 + signal.SIGSEGV, result.stderr.decode()
+        session = check_recording(ada, tmp_path / str(i)).path
+        told = {row["kind"]: row for row in json.loads(ada("narrate", "--format=json", session).stdout)["rows"]}
+        if told["headline"]["crash"]["muted_function"]:
+            break
+    assert told["headline"]["text"] == "outermost crashed in inner, which was muted, with SIGSEGV at address 0x0."
+    assert told["headline"]["crash"]["muted_function"] == "inner" and told["headline"]["crash"]["function"] == "outermost"
+    assert told["crash-muted"]["text"].startswith("2 functions were muted at that time, whose calls would be missing among these: ")
+    text = ada("narrate", session).stdout.decode()
+    assert "would be missing among these" in text and "for the first time" not in text
+
+
 @pytest.mark.parametrize("text", ["0", "x", "-1%", "5%%", "20000"])
 def test_bad_budgets(ada, tmp_path, text):
     result = ada.trace(tmp_path / "ada", ["/bin/true"], f"--budget={text}")

@@ -102,3 +102,38 @@ def test_verify_tells_calls_of_what_was_out(ada, muted):
     """One call a thread is a stop's: the thread was in the hook. leaf was called twice."""
     ok, message = findings(ada, muted((LEAF, START_NS, None)))["muted calls"]
     assert ok and message.startswith("1 calls are recorded of functions that were out, the first of leaf")
+
+
+def test_an_export_says_what_was_muted(ada, muted, tmp_path):
+    path, trace = muted((LEAF, START_NS + 500, None)), tmp_path / "trace.json"
+    said = ada("export", "--format=chrome", f"--output={trace}", path).stderr.decode()
+    assert "; none was lost; 1 function was muted (about " in said and said.endswith(" % of the calls)\n")
+    assert json.loads(trace.read_text())["otherData"]["mutedFunctions"] == 1
+
+
+def test_tune_leaves_out_what_a_budget_has_left_out(ada, muted):
+    """Each once, however often it was out; what cost too much beside goes first, and isn't said again."""
+    path = muted((LEAF, START_NS, START_NS + 100), (THROWER, START_NS, None), (LEAF, START_NS + 500, None))
+    manifest = path / "pid_100" / "manifest.json"
+    document = json.loads(manifest.read_text())
+    for cpu_ns, going in (1_000_000, 0), (1_100, 4):
+        document["ledger"] = {"events": 100, "eventNs": 10, "costNs": 1000, "cpuNs": cpu_ns}
+        manifest.write_text(json.dumps(document))
+        text = ada("tune", path).stdout.decode()
+        names = [line for line in text.splitlines() if not line.startswith("#")]
+        assert "# But this is a recording under a budget, of which 2 functions were muted, about " in text
+        assert len(names) == len({*names}) == max(going, 2) and {"leaf", "thrower"} <= {*names}, text
+        assert ("no others need be left out" in text) == (not going)
+    assert "muted" not in ada("tune", muted(name="whole")).stdout.decode()
+
+
+@pytest.mark.parametrize("sides", [(True, False), (False, True), (True, True)])
+def test_graphs_compare_what_both_recorded(ada, muted, session, sides):
+    now, before = (muted((LEAF, START_NS, None), name=str(i)) if side else session("plain") for i, side in enumerate(sides))
+    rows = as_json(ada, "graph", f"--diff={before}", now)["rows"]
+    for row in rows:
+        known = row["function"] != "leaf"
+        assert [row[f"{of}_change{unit}"] is not None for of, unit in (("calls", ""), ("total", "_ns"), ("self", "_ns"))] == [known] * 3
+        assert (row["status"] == "muted") != known
+    assert {"leaf", "main"} <= {row["function"] for row in rows}
+    assert "muted" in ada("graph", f"--diff={before}", now).stdout.decode()

@@ -322,10 +322,23 @@ void ada_completeness_json(struct ada_output *output, const struct ada_completen
 	ada_output_string(output, "}\n");
 }
 
+char *ada_completeness_muted(char text[ADA_MUTED_TEXT], const struct ada_completeness *completeness)
+{
+	char filtered[64] = "";
+
+	if (completeness->filtered)
+		snprintf(filtered, sizeof filtered, "; of %" PRIu64 " only uncontended ones", completeness->filtered);
+	*text = 0;
+	if (completeness->muted)
+		snprintf(text, ADA_MUTED_TEXT, "; %" PRIu64 " function%s muted (about %.3g %% of the calls%s)", completeness->muted,
+			 completeness->muted == 1 ? " was" : "s were", 100 * completeness->muted_share, filtered);
+	return text;
+}
+
 void ada_completeness_text(struct ada_output *output, const struct ada_completeness *completeness)
 {
 	uint64_t lost = ada_completeness_lost(completeness);
-	char coverage[32];
+	char coverage[32], muted[ADA_MUTED_TEXT];
 
 	ada_output_u64(output, completeness->events);
 	ada_output_string(output, completeness->events == 1 ? " event; " : " events; ");
@@ -353,18 +366,6 @@ void ada_completeness_text(struct ada_output *output, const struct ada_completen
 		snprintf(coverage, sizeof coverage, "; %.3g %% have detail", 100 * completeness->detail_coverage);
 		ada_output_string(output, coverage);
 	}
-	if (completeness->muted) {
-		char muted[96];
-
-		snprintf(muted, sizeof muted, "; %llu function%s muted (about %.3g %% of the calls",
-			 (unsigned long long)completeness->muted, completeness->muted == 1 ? " was" : "s were",
-			 100 * completeness->muted_share);
-		ada_output_string(output, muted);
-		if (completeness->filtered) {
-			snprintf(muted, sizeof muted, "; of %" PRIu64 " only uncontended ones", completeness->filtered);
-			ada_output_string(output, muted);
-		}
-		ada_output_string(output, ")");
-	}
+	ada_output_string(output, ada_completeness_muted(muted, completeness));
 	ada_output_string(output, ".\n");
 }

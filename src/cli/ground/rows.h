@@ -51,6 +51,9 @@ void ada_rows_close(struct ada_rows *rows);			       /* prints the table, or end
  * were muted also "muted": {"functions": ..., "filtered": ..., "callsShare": ...}. */
 void ada_completeness_json(struct ada_output *output, const struct ada_completeness *completeness);
 void ada_completeness_object(struct ada_output *output, const struct ada_completeness *completeness); /* {...} alone */
+/* "; 3 functions were muted (about 95 % of the calls)", or nothing. Returns text. */
+#define ADA_MUTED_TEXT 128
+char *ada_completeness_muted(char text[ADA_MUTED_TEXT], const struct ada_completeness *completeness);
 /* A sentence on whether something is missing, for the end of a text answer. */
 void ada_completeness_text(struct ada_output *output, const struct ada_completeness *completeness);
 #endif

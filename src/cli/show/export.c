@@ -7,6 +7,7 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cli/ground/answer.h"
+#include "cli/ground/rows.h"
 #include "cli/show/commands.h"
 #include "cli/show/export_formats.h"
 #include "cli/show/export_target.h"
@@ -90,19 +91,20 @@ static const struct ada_usage usage = { "[SESSION]", "Writes a session in anothe
 static void completeness_tell(const char *command, const struct ada_completeness *completeness)
 {
 	uint64_t missing = ada_completeness_lost(completeness);
-	char events[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
+	char events[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT], muted[ADA_MUTED_TEXT];
 
 	fprintf(stderr, "%s: exported %s event%s; ", command, ada_format_grouped(completeness->events, events),
 		completeness->events == 1 ? "" : "s");
 	if (missing)
-		fprintf(stderr, "%s %s lost in what it covers\n", ada_format_grouped(missing, lost), missing == 1 ? "was" : "were");
+		fprintf(stderr, "%s %s lost in what it covers", ada_format_grouped(missing, lost), missing == 1 ? "was" : "were");
 	else if (completeness->overwritten)
-		fprintf(stderr, "%s older ones were overwritten, as asked, none was lost\n",
+		fprintf(stderr, "%s older ones were overwritten, as asked, none was lost",
 			ada_format_grouped(completeness->overwritten, lost));
 	else if (completeness->complete)
-		fputs("none was lost\n", stderr);
+		fputs("none was lost", stderr);
 	else
-		fputs("no loss is recorded, but the recording is not complete (`ada info` says why)\n", stderr);
+		fputs("no loss is recorded, but the recording is not complete (`ada info` says why)", stderr);
+	fprintf(stderr, "%s\n", ada_completeness_muted(muted, completeness));
 }
 
 static int write_export(struct ada_export *export, const struct ada_options *options, const struct ada_export_format *format, bool *already,

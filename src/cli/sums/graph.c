@@ -73,7 +73,7 @@ static int make_graph(struct ada_graph *graph, struct ada_comparison *comparison
 	if (result || !options->diff)
 		return result;
 	result = make_tree(&before, &graph->before_run_ns, comparison, ADA_BEFORE, options, error);
-	if (!result && ada_diff_trees(&graph->tree, &before, &graph->before))
+	if (!result && (ada_diff_trees(&graph->tree, &before, &graph->before) || ada_diff_mark_muted(&graph->tree, comparison->selections)))
 		result = ada_error_set(error, ENOMEM, "out of memory");
 	ada_tree_free(&before);
 	return result;

@@ -284,7 +284,7 @@ static void fill_comparison(const struct printing *printing, uint32_t number, st
 	const struct ada_tree_node *now = &printing->nodes[number], *before = &printing->graph->before[number];
 	enum ada_format format = printing->graph->format;
 
-	cells[STATUS].text = before->calls && now->calls ? "" : now->calls ? "new" : before->calls ? "gone" : "";
+	cells[STATUS].text = now->muted ? "muted" : before->calls && now->calls ? "" : now->calls ? "new" : before->calls ? "gone" : "";
 	cells[STATUS].absent = !cells[STATUS].text[0] && format != ADA_FORMAT_TEXT;
 	cells[CALLS_BEFORE].number = before->calls;
 	cells[TOTAL_BEFORE].number = before->total_ns;
@@ -292,6 +292,7 @@ static void fill_comparison(const struct printing *printing, uint32_t number, st
 	cells[CALLS_CHANGE].text = ada_compare_change(texts->calls, format, false, now->calls, before->calls);
 	cells[TOTAL_CHANGE].text = ada_compare_change(texts->total, format, true, now->total_ns, before->total_ns);
 	cells[SELF_CHANGE].text = ada_compare_change(texts->self, format, true, now->self_ns, before->self_ns);
+	cells[CALLS_CHANGE].absent = cells[TOTAL_CHANGE].absent = cells[SELF_CHANGE].absent = now->muted;
 }
 
 static int put_row(struct printing *printing, uint32_t number)

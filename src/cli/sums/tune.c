@@ -1,5 +1,6 @@
 /* ada tune: which functions a next recording had better leave out. As text it is the file that `ada trace --exclude-from` takes. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,14 +111,67 @@ static void put_callers(const struct ada_tune *tune, struct ada_output *output)
 	}
 }
 
-static void put_file(const struct ada_tune *tune, const struct price *price, double percent, struct ada_output *output)
+static bool goes_already(const struct ada_tune *tune, const struct ada_process *process, uint64_t function_id)
+{
+	const struct ada_module *module = ada_process_module(process, function_id);
+
+	for (size_t i = 0; i < tune->going; i++)
+		if (tune->functions.items[i].module == module &&
+		    ADA_FUNCTION_SYMBOL(tune->functions.items[i].function_id) == ADA_FUNCTION_SYMBOL(function_id))
+			return true;
+	return false;
+}
+
+/* What a budget left out of this recording would cost most in the next one. Each once, though processes have it many times. */
+static int put_muted(const struct ada_tune *tune, const struct ada_session *session, struct ada_output *output)
+{
+	ADA_ARRAY(uint64_t) told = {};
+	struct ada_muted muted;
+	int status = 0;
+
+	for (size_t i = 0; i < session->processes.count; i++) {
+		const struct ada_process *process = session->processes.items[i];
+
+		for (size_t j = 0; ada_process_muted(process, j, &muted); j++) {
+			struct ada_tune_function function = { .module = ada_process_module(process, muted.function_id),
+							      .function_id = muted.function_id };
+			uint64_t key = ada_process_function_key(process, muted.function_id);
+			char name[ADA_NAME_BUFFER];
+			size_t k = 0;
+
+			while (k < told.count && told.items[k] != key)
+				k++;
+			if (k < told.count || muted.filtered || !function.module || goes_already(tune, process, muted.function_id))
+				continue;
+			status = ada_array_push(&told, key) ? -ENOMEM : status;
+			ada_output_format(output, "#\n# %s of %s: muted, with %.0f calls a second before\n",
+					  ada_module_function(function.module, function.function_id, name),
+					  ada_module_name(function.module), muted.calls_a_second);
+			ada_output_format(output, "%s\n", pattern_of(&function, name));
+		}
+	}
+	ada_array_free(&told);
+	return status;
+}
+
+static void put_file(const struct ada_tune *tune, const struct price *price, const struct ada_completeness *completeness, double percent,
+		     struct ada_output *output)
 {
 	char cost[ADA_UNITS_TEXT], cpu[ADA_UNITS_TEXT], calls[ADA_UNITS_TEXT];
 
 	ada_output_format(output, "# ada tune: recording took about %s of %s of CPU time (%.0f %%), %.3g ns an event.\n",
 			  ada_format_duration((uint64_t)price->cost_ns, cost), ada_format_duration((uint64_t)price->cpu_ns, cpu),
 			  100 * price->cost_ns / price->cpu_ns, price->cost_ns / price->events);
-	if (!tune->going)
+	if (completeness->muted)
+		ada_output_format(output,
+				  "# But this is a recording under a budget, of which %" PRIu64
+				  " function%s muted, about %.3g %% of the calls: "
+				  "what follows holds without %s, too.\n",
+				  completeness->muted, completeness->muted == 1 ? " was" : "s were", 100 * completeness->muted_share,
+				  completeness->muted == 1 ? "that one" : "those");
+	if (!tune->going && completeness->muted)
+		ada_output_format(output, "# That is no more than %.3g %%: no others need be left out.\n", percent);
+	else if (!tune->going)
 		ada_output_format(output, "# That is no more than %.3g %%: nothing need be left out.\n", percent);
 	else
 		ada_output_format(output, "# Without %s %zu function%s, which make%s %.1f %% of the calls, it takes %.3g %% at most%s\n",
@@ -186,8 +240,9 @@ static int answer(struct ada_session *session, const struct ada_options *options
 	if (!status && ada_tune_compute(&tune, &tree, calls_allowed(&price, calls_of(&tree), percent)))
 		status = ada_error_set(error, ENOMEM, "out of memory");
 	if (!status && options->format == ADA_FORMAT_TEXT)
-		put_file(&tune, &price, percent, output);
-	else if (!status && put_rows(&tune, &tree, options->format, output))
+		put_file(&tune, &price, &tree.completeness, percent, output);
+	if (!status &&
+	    (options->format == ADA_FORMAT_TEXT ? put_muted(&tune, session, output) : put_rows(&tune, &tree, options->format, output)))
 		status = ada_error_set(error, ENOMEM, "out of memory");
 	ada_tune_free(&tune);
 	ada_tree_free(&tree);

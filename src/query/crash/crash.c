@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "elf/debug/functions.h"
+#include "query/session/mutes.h"
 #include "query/session/source.h"
 #include "query/session/windows.h"
 
@@ -82,6 +83,21 @@ static int find_mistake(struct ada_crash_cause *cause)
 	return result;
 }
 
+/* Of a signal that an instruction raised. */
+static void find_muted(struct ada_crash_cause *cause)
+{
+	const json_object *crash = ada_json_get(cause->process->manifest, "crash");
+	struct ada_muted muted;
+	uint64_t offset;
+
+	if (!cause->path.frames.count || json_object_get_int64(ada_json_get(crash, "code")) <= 0 ||
+	    !ada_process_function_at(cause->process, ada_crash_number(cause, "rip"), &cause->muted_id, &offset) ||
+	    cause->path.frames.items[cause->path.frames.count - 1].function_id == cause->muted_id)
+		return;
+	for (size_t i = 0; ada_process_muted(cause->process, i, &muted) && !cause->in_muted; i++)
+		cause->in_muted = muted.function_id == cause->muted_id && muted.from_ns <= cause->ns && cause->ns < muted.to_ns;
+}
+
 int ada_crash_find(const struct ada_process *process, struct ada_crash_cause *cause, bool *found)
 {
 	const json_object *crash = ada_json_get(process->manifest, "crash"), *exit = ada_json_get(process->manifest, "exit");
@@ -101,6 +117,7 @@ int ada_crash_find(const struct ada_process *process, struct ada_crash_cause *ca
 	cause->frame = cause->path.frames.count ? cause->path.frames.count - 1 : 0;
 	if (!result)
 		result = find_mistake(cause);
+	find_muted(cause);
 	*found = crash || cause->kind != ADA_CRASH_UNKNOWN;
 	return result;
 }

@@ -35,6 +35,8 @@ struct ada_crash_cause {
 	bool recorded;	       /* the manifest has the crash's record: address, registers */
 	struct ada_stack path; /* the calls open then, outermost first */
 	size_t frame;	       /* in `path`: the call that is to be named; who threw, asserted, or freed twice */
+	bool in_muted;	       /* it was in a function that was muted then, whose call the path lacks: */
+	uint64_t muted_id;
 
 	enum ada_crash_kind kind;
 	bool has_object;

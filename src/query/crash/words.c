@@ -69,6 +69,10 @@ char *ada_crash_json(const struct ada_crash_cause *cause)
 		add_function(object, "function", cause->process, frame->function_id);
 	else
 		add_text(object, "function", NULL);
+	if (cause->in_muted)
+		add_function(object, "muted_function", cause->process, cause->muted_id);
+	else
+		add_text(object, "muted_function", NULL);
 	add_address(object, "object", cause->has_object, cause->object);
 	add_text(object, "argument", cause->argument);
 	add_text(object, "type", cause->type);

@@ -304,6 +304,8 @@ int ada_export_chrome(struct ada_export *export, struct ada_error *error)
 		put_number(&chrome, ",\"lost\":", completeness->lost);
 		chrome_put(&chrome, ",\"detailCoverage\":");
 		chrome_put(&chrome, coverage);
+		if (completeness->muted)
+			put_number(&chrome, ",\"mutedFunctions\":", completeness->muted);
 		chrome_put(&chrome, completeness->complete ? ",\"complete\":true}}\n" : ",\"complete\":false}}\n");
 	}
 	ada_export_rates_close(&chrome.rates);

@@ -47,7 +47,10 @@ static void put_crash(struct ada_story *story, FILE *stream, const struct ada_cr
 		fprintf(stream, "Thread %u", cause->thread->number);
 	else
 		fputs("A thread that is not recorded", stream);
-	fprintf(stream, " crashed with %s", ada_words_signal(cause->signal, text));
+	fputs(" crashed", stream);
+	if (cause->in_muted)
+		fprintf(stream, " in %s, which was muted,", ada_words_function(story, cause->process, cause->muted_id, name));
+	fprintf(stream, " with %s", ada_words_signal(cause->signal, text));
 	ada_crash_put_address(stream, cause->process);
 }
 

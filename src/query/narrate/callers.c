@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "query/narrate/parts.h"
+#include "query/session/mutes.h"
 
 #define TOLD 3
 #define CALLS_KNOWN 10 /* calls by others before; with fewer no caller counts as new */
@@ -38,6 +39,17 @@ static bool is_here(const struct ada_story *story, const struct ada_edge *edge, 
 
 	return edge->thread && ada_narrate_range(story, edge->thread, window, &first, &end) && edge->first_position >= first &&
 	       edge->first_position < end;
+}
+
+/* Whether calls by it may be missing from before, or calls between: then it is as well another caller's, and not the first. */
+static bool may_be_older(const struct ada_edge *edge)
+{
+	struct ada_muted muted;
+
+	for (size_t i = 0; ada_process_muted(edge->thread->process, i, &muted); i++)
+		if (!muted.filtered && muted.from_ns <= edge->first_ns && muted.from_ns < muted.to_ns)
+			return true;
+	return false;
 }
 
 static void caller_tell(struct ada_story *story, const struct new_caller *caller)
@@ -97,7 +109,7 @@ void ada_narrate_new_callers(struct ada_story *story, const struct ada_recorded_
 			caller = (struct new_caller){ .before = edge };
 		caller.edge = edge;
 		if (caller.calls >= CALLS_KNOWN && is_here(story, edge, window) && caller.before->thread &&
-		    edge->caller_key != edge->callee_key && ada_array_push(&found, caller))
+		    edge->caller_key != edge->callee_key && !may_be_older(edge) && ada_array_push(&found, caller))
 			story->result = -ENOMEM;
 		caller.others++;
 		caller.calls += edge->calls;

@@ -44,36 +44,17 @@ static const char *code_text(const json_object *crash, int number)
 
 /* --- where an address lies ---------------------------------------------------------------------------------------------- */
 
-static const struct ada_symbol *symbol_at(const struct ada_module *module, uint64_t offset)
-{
-	for (uint32_t i = 0; i < module->symbol_count; i++)
-		if (offset >= module->symbols[i].address && offset - module->symbols[i].address < module->symbols[i].size)
-			return &module->symbols[i];
-	return NULL;
-}
-
 /* Puts module+offset and function of an address that a function of a module holds. False: none does. */
 static bool put_place(struct ada_story *story, FILE *stream, const struct ada_process *process, uint64_t address)
 {
-	const json_object *modules = ada_json_get(process->manifest, "modules");
+	uint64_t function_id, offset;
 	char name[ADA_WORDS_NAME];
 
-	for (size_t i = 0; i < ada_json_length(modules); i++) {
-		const json_object *entry = json_object_array_get_idx(modules, i);
-		uint64_t base = address_of(entry, "base"), id = ada_json_u64(entry, "id", i);
-		const struct ada_symbol *symbol;
-		struct ada_module *module;
-
-		if (id >= process->modules.count || !(module = process->modules.items[id]) || address < base || ada_module_load(module))
-			continue;
-		symbol = symbol_at(module, address - base);
-		if (!symbol)
-			continue;
-		fprintf(stream, "%s+0x%llx in %s", ada_module_name(module), (unsigned long long)(address - base),
-			ada_words_source(story, process, ADA_FUNCTION_ID(id, symbol - module->symbols), name));
-		return true;
-	}
-	return false;
+	if (!ada_process_function_at(process, address, &function_id, &offset))
+		return false;
+	fprintf(stream, "%s+0x%llx in %s", ada_module_name(ada_process_module(process, function_id)), (unsigned long long)offset,
+		ada_words_source(story, process, function_id, name));
+	return true;
 }
 
 /* --- the sentences ------------------------------------------------------------------------------------------------------ */

@@ -134,6 +134,36 @@ bool ada_process_traces(const struct ada_process *process, uint64_t function_id)
 	return id < ada_json_length(modules) && ada_json_bool(json_object_array_get_idx(modules, id), "traced", false);
 }
 
+static const struct ada_symbol *symbol_at(const struct ada_module *module, uint64_t offset)
+{
+	for (uint32_t i = 0; i < module->symbol_count; i++)
+		if (offset >= module->symbols[i].address && offset - module->symbols[i].address < module->symbols[i].size)
+			return &module->symbols[i];
+	return NULL;
+}
+
+bool ada_process_function_at(const struct ada_process *process, uint64_t address, uint64_t *function_id, uint64_t *offset)
+{
+	const json_object *modules = ada_json_get(process->manifest, "modules");
+
+	for (size_t i = 0; i < ada_json_length(modules); i++) {
+		const json_object *entry = json_object_array_get_idx(modules, i);
+		uint64_t base = strtoull(ada_json_text(entry, "base", "0x0"), NULL, 16), id = ada_json_u64(entry, "id", i);
+		const struct ada_symbol *symbol;
+		struct ada_module *module;
+
+		if (id >= process->modules.count || !(module = process->modules.items[id]) || address < base || ada_module_load(module))
+			continue;
+		symbol = symbol_at(module, address - base);
+		if (!symbol)
+			continue;
+		*function_id = ADA_FUNCTION_ID(id, symbol - module->symbols);
+		*offset = address - base;
+		return true;
+	}
+	return false;
+}
+
 uint64_t ada_process_function_key(const struct ada_process *process, uint64_t function_id)
 {
 	const struct ada_module *module = ada_process_module(process, function_id);

@@ -102,6 +102,8 @@ struct ada_module *ada_process_module(const struct ada_process *process, uint64_
 const struct ada_thread *ada_process_thread(const struct ada_process *process, uint64_t number);
 /* Whether the functions of its module are recorded; else its calls are those that recorded modules make. */
 bool ada_process_traces(const struct ada_process *process, uint64_t function_id);
+/* Which function of its modules holds the address, which is *offset behind its module's base. False: none does. */
+bool ada_process_function_at(const struct ada_process *process, uint64_t address, uint64_t *function_id, uint64_t *offset);
 /* A number that is the same for the same function of the same module in every process. */
 uint64_t ada_process_function_key(const struct ada_process *process, uint64_t function_id);
 

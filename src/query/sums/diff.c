@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/hash.h"
+#include "query/session/mutes.h"
+#include "query/session/selection.h"
 #include "query/sums/tree_grow.h"
 
 struct match {
@@ -181,5 +183,43 @@ int ada_diff_trees(struct ada_tree *now, const struct ada_tree *before, struct a
 	free(before_numbers);
 	free_match(&match);
 	ada_growth_free(&growth);
+	return result;
+}
+
+/* --- mutes ------------------------------------------------------------------------------------------------------------ */
+
+static int take_muted(struct match *match, const struct ada_selection *selection)
+{
+	const struct ada_process *last = NULL;
+	struct ada_muted muted;
+	uint64_t number;
+
+	for (size_t i = 0; i < selection->threads.count; i++) {
+		const struct ada_process *process = selection->threads.items[i]->process;
+
+		for (size_t j = 0; process != last && ada_process_muted(process, j, &muted); j++)
+			if (muted.from_ns < selection->to_ns && muted.to_ns > selection->from_ns &&
+			    number_of(match, ada_process_module(process, muted.function_id), muted.function_id, &number))
+				return -ENOMEM;
+		last = process;
+	}
+	return 0;
+}
+
+int ada_diff_mark_muted(struct ada_tree *tree, const struct ada_selection selections[2])
+{
+	struct match match = {};
+	int result = take_muted(&match, &selections[0]) ?: take_muted(&match, &selections[1]);
+	uint64_t muted = match.names.count, number;
+
+	for (size_t i = 1; i < tree->nodes.count && muted && !result; i++) {
+		struct ada_tree_node *node = &tree->nodes.items[i];
+
+		if (node->function_id == ADA_NO_FUNCTION)
+			continue;
+		result = number_of(&match, node->module, node->function_id, &number);
+		node->muted = !result && number < muted;
+	}
+	free_match(&match);
 	return result;
 }

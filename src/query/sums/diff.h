@@ -23,4 +23,7 @@ void ada_diff_free(struct ada_diff *diff);
 /* Makes `now` a tree with the paths of both, and tells what each of its nodes counts in `before`: an array that the caller frees. The
  * tree's own counts and order stay those of `now`. 0 or -ENOMEM. */
 int ada_diff_trees(struct ada_tree *now, const struct ada_tree *before, struct ada_tree_node **counts);
+/* Marks the nodes of functions that were muted in one of the two selections for some of the time: what their calls changed by isn't known.
+ * 0 or -ENOMEM. */
+int ada_diff_mark_muted(struct ada_tree *tree, const struct ada_selection selections[2]);
 #endif

@@ -24,6 +24,7 @@ struct ada_tree_node {
 	uint32_t depth;		      /* root 0 */
 	uint64_t calls, unknown;
 	uint64_t total_ns, self_ns;
+	bool muted; /* by ada_diff_mark_muted: of one of two recordings calls of the function are missing */
 };
 
 struct ada_tree {

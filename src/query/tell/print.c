@@ -141,7 +141,7 @@ static bool is_told(const struct page *page, const struct ada_section *section, 
 	static const char *const of_all[] = { "session",      "selected",      "not-recorded", "unreadable", "process",
 					      "unfinished",   "lost",	       "waited",       "windows",    "headline",
 					      "crash",	      "crash-address", "open-frames",  "last-calls", "crash-cause",
-					      "crash-frames", "library",       "excluded",     NULL };
+					      "crash-frames", "crash-muted",   "library",      "excluded",   NULL };
 
 	return !page->brief || is_one_of(sentence->kind, of_all) || (!strcmp(sentence->kind, "cause") && !section->brief);
 }
