@@ -282,7 +282,7 @@ static int open_bound(struct ada_recorder *recorder, struct ada_error *error)
 	return status ? ada_error_system(error, -status, "ada can't start") : 0;
 }
 
-/* The clock was begun some ms before: as a rule nobody waits for it. What counts in ticks comes behind it. */
+/* The clock was begun some ms before, so little is left to wait for. What counts in ticks comes behind it. */
 static int settle_clock(struct ada_recorder *recorder, struct ada_error *error)
 {
 	const struct ada_clock_anchor *anchors;
