@@ -1,5 +1,5 @@
-/* fall CALLS: so many calls of `middle` and, in it, of `inner`; then `outermost` calls them once more, and it crashes in `inner`. What called
- * `inner` the most often is dear, so both are muted by then. */
+/* fall CALLS: so many calls of `middle`, which calls `inner`. Both are dear, so a budget has muted them by the time that `outermost` calls them
+ * once more, and `inner` crashes. */
 #include <stdlib.h>
 
 #define OUT __attribute__((noinline, noclone))

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cli/ground/answer.h"
@@ -111,46 +112,35 @@ static void put_callers(const struct ada_tune *tune, struct ada_output *output)
 	}
 }
 
-static bool goes_already(const struct ada_tune *tune, const struct ada_process *process, uint64_t function_id)
-{
-	const struct ada_module *module = ada_process_module(process, function_id);
-
-	for (size_t i = 0; i < tune->going; i++)
-		if (tune->functions.items[i].module == module &&
-		    ADA_FUNCTION_SYMBOL(tune->functions.items[i].function_id) == ADA_FUNCTION_SYMBOL(function_id))
-			return true;
-	return false;
-}
-
 /* What a budget left out of this recording would cost most in the next one. Each once, though processes have it many times. */
 static int put_muted(const struct ada_tune *tune, const struct ada_session *session, struct ada_output *output)
 {
-	ADA_ARRAY(uint64_t) told = {};
+	struct ada_table told = {}; /* by key */
 	struct ada_muted muted;
+	uint64_t seen;
 	int status = 0;
 
+	for (size_t i = 0; i < tune->going && !status; i++)
+		status = ada_table_put(&told, tune->functions.items[i].key, 1);
 	for (size_t i = 0; i < session->processes.count; i++) {
 		const struct ada_process *process = session->processes.items[i];
 
-		for (size_t j = 0; ada_process_muted(process, j, &muted); j++) {
+		for (size_t j = 0; !status && ada_process_muted(process, j, &muted); j++) {
 			struct ada_tune_function function = { .module = ada_process_module(process, muted.function_id),
 							      .function_id = muted.function_id };
 			uint64_t key = ada_process_function_key(process, muted.function_id);
 			char name[ADA_NAME_BUFFER];
-			size_t k = 0;
 
-			while (k < told.count && told.items[k] != key)
-				k++;
-			if (k < told.count || muted.filtered || !function.module || goes_already(tune, process, muted.function_id))
+			if (muted.filtered || !function.module || ada_table_get(&told, key, &seen))
 				continue;
-			status = ada_array_push(&told, key) ? -ENOMEM : status;
+			status = ada_table_put(&told, key, 1);
 			ada_output_format(output, "#\n# %s of %s: muted, with %.0f calls a second before\n",
 					  ada_module_function(function.module, function.function_id, name),
 					  ada_module_name(function.module), muted.calls_a_second);
 			ada_output_format(output, "%s\n", pattern_of(&function, name));
 		}
 	}
-	ada_array_free(&told);
+	ada_table_free(&told);
 	return status;
 }
 

@@ -90,12 +90,13 @@ static void find_muted(struct ada_crash_cause *cause)
 	struct ada_muted muted;
 	uint64_t offset;
 
-	if (!cause->path.frames.count || json_object_get_int64(ada_json_get(crash, "code")) <= 0 ||
+	if (!ada_process_muted(cause->process, 0, &muted) || !cause->path.frames.count ||
+	    json_object_get_int64(ada_json_get(crash, "code")) <= 0 ||
 	    !ada_process_function_at(cause->process, ada_crash_number(cause, "rip"), &cause->muted_id, &offset) ||
 	    cause->path.frames.items[cause->path.frames.count - 1].function_id == cause->muted_id)
 		return;
 	for (size_t i = 0; ada_process_muted(cause->process, i, &muted) && !cause->in_muted; i++)
-		cause->in_muted = muted.function_id == cause->muted_id && muted.from_ns <= cause->ns && cause->ns < muted.to_ns;
+		cause->in_muted = muted.function_id == cause->muted_id && ada_muted_within(&muted, cause->ns, cause->ns + 1);
 }
 
 int ada_crash_find(const struct ada_process *process, struct ada_crash_cause *cause, bool *found)

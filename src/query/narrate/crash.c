@@ -145,13 +145,13 @@ static void tell_muted(struct ada_story *story, const struct ada_process *proces
 	size_t count = 0;
 
 	for (size_t i = 0; ada_process_muted(process, i, &muted); i++)
-		count += muted.from_ns <= ns && ns < muted.to_ns;
+		count += ada_muted_within(&muted, ns, ns + 1);
 	if (!count || !ada_telling_open(story, &telling))
 		return;
 	fprintf(telling.stream, "%zu function%s muted at that time, whose calls would be missing among these: ", count,
 		count == 1 ? " was" : "s were");
 	for (size_t i = 0, told = 0; ada_process_muted(process, i, &muted) && told < MUTED_TOLD; i++)
-		if (muted.from_ns <= ns && ns < muted.to_ns)
+		if (ada_muted_within(&muted, ns, ns + 1))
 			fprintf(telling.stream, "%s%s", told++ ? ", " : "", ada_words_function(story, process, muted.function_id, name));
 	if (count > MUTED_TOLD)
 		fprintf(telling.stream, " and %zu more", count - MUTED_TOLD);

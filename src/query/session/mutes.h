@@ -15,6 +15,12 @@ struct ada_muted {
 	double calls_a_second;	 /* that it had made until then */
 };
 
+/* Whether that was so for some of the time [from, to). */
+static inline bool ada_muted_within(const struct ada_muted *muted, uint64_t from_ns, uint64_t to_ns)
+{
+	return muted->from_ns < to_ns && muted->to_ns > from_ns;
+}
+
 /* Of a process: a budget makes thousands in an hour, and a question asks of all of them. */
 struct ada_mutes {
 	ADA_ARRAY(struct ada_muted) all;      /* in the manifest's order */

@@ -287,7 +287,7 @@ static void make_mutes(struct ada_sql *sql, struct ada_sql_rows *rows)
 		const struct ada_process *process = sql->session->processes.items[i];
 
 		for (size_t k = 0; process_is_selected(sql, process) && ada_process_muted(process, k, &muted); k++)
-			if (muted.from_ns < sql->selection->to_ns && muted.to_ns > sql->selection->from_ns)
+			if (ada_muted_within(&muted, sql->selection->from_ns, sql->selection->to_ns))
 				add_mute(sql, rows, process, &muted);
 	}
 }

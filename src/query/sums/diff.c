@@ -198,7 +198,7 @@ static int take_muted(struct match *match, const struct ada_selection *selection
 		const struct ada_process *process = selection->threads.items[i]->process;
 
 		for (size_t j = 0; process != last && ada_process_muted(process, j, &muted); j++)
-			if (muted.from_ns < selection->to_ns && muted.to_ns > selection->from_ns &&
+			if (ada_muted_within(&muted, selection->from_ns, selection->to_ns) &&
 			    number_of(match, ada_process_module(process, muted.function_id), muted.function_id, &number))
 				return -ENOMEM;
 		last = process;

@@ -45,7 +45,7 @@ static int mark_process(struct ada_stats *stats, struct ada_table *positions, co
 		uint64_t key = ada_process_function_key(process, muted.function_id), position;
 		unsigned int how = ADA_MUTED_CALLS | (muted.filtered ? ADA_MUTED_UNCONTENDED : 0);
 
-		if (muted.from_ns >= to_ns || muted.to_ns <= from_ns)
+		if (!ada_muted_within(&muted, from_ns, to_ns))
 			continue;
 		stats->muted = true;
 		if (ada_table_get(positions, key, &position))
